@@ -12,7 +12,8 @@ constexpr const char* kOptions =
     "--labels --by --slices --interval --interval-method --ids --groups "
     "--batch-size --ranks --split --strict --quiet --output";
 
-// %M: the names of all metrics; %O, %R: the options of evaluate, of report.
+// %M, %L: the names of all metrics, of all losses; %O, %R: the options of
+// evaluate, of report.
 constexpr const char* kBash = R"(_tally() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   local words=
@@ -21,8 +22,12 @@ constexpr const char* kBash = R"(_tally() {
     words="list describe evaluate report compare completion --help --version"
   else
     case $before in
-      describe | -m | --metrics) words="%M" ;;
-      --format) words="table json csv" ;;
+      describe) words="%M %L" ;;
+      -m | --metrics) words="%M" ;;
+      --format)
+        words="table json csv"
+        [[ ${COMP_WORDS[1]} == describe ]] && words="table json json-schema"
+        ;;
       --missing) words="error skip nan" ;;
       completion) words="bash zsh" ;;
       *)
@@ -52,13 +57,16 @@ void replace(const std::string& mark, const std::string& by,
 
 }  // namespace
 
-std::string completion(const Registry& registry, const std::string& shell) {
+std::string completion(const Registry& registry, const std::string& shell,
+                       const Losses& losses) {
   TORCH_CHECK_VALUE(shell == "bash" || shell == "zsh",
                     "completion: expected bash or zsh, got '", shell, "'");
-  const std::string names = internal::joined(
-      " ", registry.entries(), [](const auto& metric) { return metric.first; });
+  const auto first = [](const auto& entry) { return entry.first; };
+  const std::string names = internal::joined(" ", registry.entries(), first);
   std::string text = kBash;
   replace("%M", names, text);
+  replace("%M", names, text);
+  replace("%L", internal::joined(" ", losses, first), text);
   replace("%O", std::string(kOptions) + " --replicates --format", text);
   replace("%R", std::string(kOptions) + " --log --title", text);
   return shell == "zsh" ? kZsh + text : text;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <sstream>
 
+#include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/registry/search.h"
 #include "tally/metrics/warnings.h"
 #include "tally/state/joined.h"
@@ -39,15 +40,6 @@ std::string aligned(const std::vector<Line>& lines, const std::string& indent) {
     text += row + "\n";
   }
   return text;
-}
-
-/// The metric with its required options, as an example.
-std::string example_of(const MetricEntry& entry) {
-  return entry.name + "(" + entry.summary.required + ")";
-}
-
-std::string example_of(const losses::LossEntry& entry) {
-  return entry.name + "(" + entry.summary.required + ")";
 }
 
 /// The heading: what it is, what else it is called, and who defined it.
@@ -99,7 +91,7 @@ std::string inner_option(const MetricEntry& entry) {
 /// For a wrapper, the inputs that differ from those of the wrapped metric.
 std::vector<InputInfo> own_inputs(const Registry& registry,
                                   const MetricEntry& entry) {
-  if (inner_option(entry).empty()) return registry.inputs(example_of(entry));
+  if (inner_option(entry).empty()) return registry.inputs(entry.example());
   // How it transforms inputs of unknown kind.
   const char* const same = "";
   std::vector<InputInfo> inputs = {{"preds", InputKind::kAny, same},
@@ -142,7 +134,7 @@ std::vector<NoteKind> notes_of(const Registry& registry,
                                const MetricEntry& entry) {
   std::vector<NoteKind> kinds;
   if (entry.is_wrapper || !entry.make) return kinds;
-  const AnyState state = registry.make(example_of(entry))->make_state();
+  const AnyState state = registry.make(entry.example())->make_state();
   for (const auto& each : internal::notes_of(&state)) {
     kinds.push_back(each.note.kind());
   }
@@ -226,7 +218,7 @@ std::string name_of(const std::string& input) {
 
 nlohmann::ordered_json loss_json(const losses::LossEntry& entry) {
   auto json = summary_json(entry);
-  json["options"] = options_json(entry.options, example_of(entry));
+  json["options"] = options_json(entry.options, entry.example());
   json["inputs"] = nlohmann::ordered_json::array();
   for (const std::string& input : entry.inputs) {
     json["inputs"].push_back(
@@ -246,7 +238,7 @@ std::string loss_text(const losses::LossEntry& entry) {
     results.push_back({result, "", ""});
   }
   return heading(entry.name, entry.summary) +
-         options_text(entry.options, example_of(entry)) + "\ninputs\n" +
+         options_text(entry.options, entry.example()) + "\ninputs\n" +
          aligned(inputs, "  ") +
          (results.empty() ? "" : "\nresults\n" + aligned(results, "  "));
 }
@@ -255,7 +247,7 @@ nlohmann::ordered_json metric_json(const Registry& registry,
                                    const MetricEntry& entry) {
   auto json = summary_json(entry);
   json["wrapper"] = entry.is_wrapper;
-  json["options"] = options_json(entry.options, example_of(entry));
+  json["options"] = options_json(entry.options, entry.example());
   json["inputs"] = nlohmann::ordered_json::array();
   for (const InputInfo& input : own_inputs(registry, entry)) {
     json["inputs"].push_back({{"name", input.name},
@@ -273,16 +265,36 @@ nlohmann::ordered_json metric_json(const Registry& registry,
   return json;
 }
 
-}  // namespace
-
-std::string list_metrics(const Registry& registry,
-                         const std::vector<std::string>& words, Format format,
-                         const Losses& losses) {
+MetricSearch search_for(const Registry& registry, const Losses& losses,
+                        const std::vector<std::string>& words) {
   MetricSearch search(words);
   search.add(registry);
   for (const auto& [name, entry] : losses) {
     search.add({name, entry.summary.what, kLosses}, entry.summary.aliases);
   }
+  return search;
+}
+
+[[noreturn]] void refuse_name(const Registry& registry, const Losses& losses,
+                              const std::string& name) {
+  const auto near = [&](const auto& entries) {
+    std::vector<std::string> names;
+    for (const auto& [known, entry] : entries) names.push_back(known);
+    return internal::did_you_mean(name, names);
+  };
+  std::string hint = search_for(registry, losses, {name}).suggestion();
+  if (hint.empty()) hint = near(registry.entries());
+  if (hint.empty()) hint = near(losses);
+  TORCH_CHECK_VALUE(false, "unknown metric", losses.empty() ? "" : " or loss",
+                    " '", name, "'", hint);
+}
+
+}  // namespace
+
+std::string list_metrics(const Registry& registry,
+                         const std::vector<std::string>& words, Format format,
+                         const Losses& losses) {
+  const MetricSearch search = search_for(registry, losses, words);
   std::vector<std::string> order;
   std::map<std::string, std::vector<Line>> domains;
   auto json = nlohmann::ordered_json::array();
@@ -315,12 +327,14 @@ std::string describe_metric(const Registry& registry, const std::string& name,
     return format == Format::kJson ? loss_json(loss->second).dump(1) + "\n"
                                    : loss_text(loss->second);
   }
-  const MetricEntry& entry = registry.at(name);
+  const auto found = registry.entries().find(name);
+  if (found == registry.entries().end()) refuse_name(registry, losses, name);
+  const MetricEntry& entry = found->second;
   if (format == Format::kJson) {
     return metric_json(registry, entry).dump(1) + "\n";
   }
   return heading(name, entry.summary) +
-         options_text(entry.options, example_of(entry)) + "\ninputs\n" +
+         options_text(entry.options, entry.example()) + "\ninputs\n" +
          inputs_text(registry, entry) + warnings_text(registry, entry) + "\n" +
          aligned({{"range", entry.summary.range, ""},
                   {"differentiable",

@@ -140,8 +140,8 @@ int run(int argc, char** argv) {
       return 0;
     case Command::kCompletion:
       tally::cli::write_output(
-          "",
-          tally::cli::completion(tally::builtin_registry(), arguments.name));
+          "", tally::cli::completion(tally::builtin_registry(), arguments.name,
+                                     tally::losses::loss_entries()));
       return 0;
     case Command::kList:
       tally::cli::write_output(

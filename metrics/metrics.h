@@ -15,7 +15,9 @@
 #include "tally/metrics/nominal/nominal.h"                // IWYU pragma: export
 #include "tally/metrics/pairwise/pairwise.h"              // IWYU pragma: export
 #include "tally/metrics/registry/collection_config.h"     // IWYU pragma: export
+#include "tally/metrics/registry/config_schema.h"         // IWYU pragma: export
 #include "tally/metrics/registry/registry.h"              // IWYU pragma: export
+#include "tally/metrics/registry/search.h"                // IWYU pragma: export
 #include "tally/metrics/regression/regression.h"          // IWYU pragma: export
 #include "tally/metrics/results_csv.h"                    // IWYU pragma: export
 #include "tally/metrics/results_json.h"                   // IWYU pragma: export

@@ -10,6 +10,7 @@
 
 #include "tally/losses/codebook/code_gradient.h"
 #include "tally/losses/common/loss_module.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -81,8 +82,7 @@ struct LFQOptions {
       "Linear layers before and after; none: if dim is not the bits.");
     v("projection_has_bias", projection_has_bias_,
       "Whether those layers have a bias.");
-    v("channel_first", channel_first_,
-      "Channels are dimension 1; none: from 4 dimensions on.");
+    v("channel_first", channel_first_, tally::internal::words::kChannelFirst);
     v("codebook_scale", codebook_scale_,
       "Codes consist of plus and minus this.");
     v("soft_clamp_input_value", soft_clamp_input_value_,

@@ -11,6 +11,7 @@
 
 #include "tally/losses/codebook/code_gradient.h"
 #include "tally/losses/common/loss_module.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -66,8 +67,7 @@ struct VectorQuantizeOptions {
     v("codebook_size", codebook_size_, OptionRole::kSize, "Number of codes.");
     v("codebook_dim", codebook_dim_, OptionRole::kSize,
       "Size of a code; 0: dim. Else linear layers come before and after.");
-    v("channel_first", channel_first_,
-      "Channels are dimension 1; none: from 4 dimensions on.");
+    v("channel_first", channel_first_, tally::internal::words::kChannelFirst);
     v("decay", decay_, "Decay of the moving averages of codes.");
     v("eps", eps_, "Added to each code's count.");
     v("kmeans_init", kmeans_init_,

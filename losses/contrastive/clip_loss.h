@@ -10,6 +10,7 @@
 
 #include "tally/losses/common/loss_module.h"
 #include "tally/losses/contrastive/pairwise_logits.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -41,9 +42,9 @@ struct ClipLossOptions {
     v("gather_with_grad", gather_with_grad_,
       "Gradients are exact when averaged over ranks; false: when summed.");
     v("pairwise_logits", pairwise_logits_, OptionRole::kValue,
-      "Logits tile by tile, recomputed in backward, or all at once.");
+      tally::internal::words::kPairwiseLogits);
     v("logits_budget_bytes", logits_budget_bytes_, OptionRole::kValue,
-      "Bytes of logits that tiles may keep for the backward pass.");
+      tally::internal::words::kLogitsBudget);
   }
 };
 

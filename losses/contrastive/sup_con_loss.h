@@ -10,6 +10,7 @@
 
 #include "tally/losses/common/loss_module.h"
 #include "tally/losses/contrastive/pairwise_logits.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -36,9 +37,9 @@ struct SupConLossOptions {
     v("base_temperature", base_temperature_,
       "The loss times temperature over this; 0: the temperature.");
     v("pairwise_logits", pairwise_logits_, OptionRole::kValue,
-      "Logits tile by tile, recomputed in backward, or all at once.");
+      tally::internal::words::kPairwiseLogits);
     v("logits_budget_bytes", logits_budget_bytes_, OptionRole::kValue,
-      "Bytes of logits that tiles may keep for the backward pass.");
+      tally::internal::words::kLogitsBudget);
   }
 };
 

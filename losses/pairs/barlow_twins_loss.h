@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -26,7 +27,7 @@ struct BarlowTwinsLossOptions {
  public:
   void visit(OptionVisitor& v) {
     v("lambda_", lambda_, "Weight of correlations of different features.");
-    v("eps", eps_, "Added to variances.");
+    v("eps", eps_, tally::internal::words::kAddedToVariances);
   }
 };
 

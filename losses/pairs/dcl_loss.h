@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -32,7 +33,7 @@ struct DCLLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("temperature", temperature_, "Divisor of the similarities.");
+    v("temperature", temperature_, tally::internal::words::kSimilarityDivisor);
   }
 };
 
@@ -49,7 +50,7 @@ struct DCLWLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("temperature", temperature_, "Divisor of the similarities.");
+    v("temperature", temperature_, tally::internal::words::kSimilarityDivisor);
     v("sigma", sigma_, "Divisor of the similarities in weights of pairs.");
   }
 };

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -32,7 +33,7 @@ struct VICRegLossOptions {
     v("lambda_", lambda_, "Weight of the distance between the views.");
     v("mu", mu_, "Weight of standard deviations below 1.");
     v("nu", nu_, "Weight of covariances.");
-    v("eps", eps_, "Added to variances.");
+    v("eps", eps_, tally::internal::words::kAddedToVariances);
   }
 };
 

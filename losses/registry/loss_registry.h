@@ -50,6 +50,10 @@ struct LossRanks {
 
 /// The description of a loss.
 struct LossEntry {
+  /// With values of the options that have no default:
+  /// "VectorQuantize(dim=4, codebook_size=16)".
+  std::string example() const { return name + "(" + summary.required + ")"; }
+
   std::string name;
   LossSummary summary;
   std::vector<OptionInfo> options;

@@ -47,7 +47,7 @@ inline constexpr char kK[] =
 inline constexpr char kKernelSize[] = "Size of the windows in pixels.";
 inline constexpr char kLowercase[] = "Whether to ignore case.";
 inline constexpr char kMaxFpr[] =
-    "Partial area up to this false positive rate, standardised.";
+    "Partial area up to this false positive rate, standardized.";
 inline constexpr char kMeanOrSum[] = "If true, the mean; if false, the sum.";
 inline constexpr char kMultidimAverage[] =
     "Over all samples, or one value per sample.";
@@ -106,5 +106,13 @@ inline constexpr char kStrength[] =
     "Strength of the regularization; near 0: the hard order.";
 inline constexpr char kRelative[] =
     "Whether values are divided by their standard deviation.";
+inline constexpr char kPairwiseLogits[] =
+    "Logits tile by tile, recomputed in backward, or all at once.";
+inline constexpr char kLogitsBudget[] =
+    "Bytes of logits that tiles may keep for the backward pass.";
+inline constexpr char kChannelFirst[] =
+    "Channels are dimension 1; none: from 4 dimensions on.";
+inline constexpr char kSimilarityDivisor[] = "Divisor of the similarities.";
+inline constexpr char kAddedToVariances[] = "Added to variances.";
 
 }  // namespace tally::internal::words

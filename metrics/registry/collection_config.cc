@@ -2,9 +2,11 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/core/option_text.h"
 #include "tally/state/joined.h"
 
@@ -32,12 +34,15 @@ struct TopOptions {
   std::string metrics = "none";
 
   void visit(OptionVisitor& v) {
-    v("prefix", prefix);
-    v("postfix", postfix);
+    v("prefix", prefix, internal::words::kPrefix);
+    v("postfix", postfix, internal::words::kPostfix);
     v("metrics", metrics);
-    v("dist_sync_on_step", metric.dist_sync_on_step());
-    v("sync_on_compute", metric.sync_on_compute());
-    v("compute_with_cache", metric.compute_with_cache());
+    v("dist_sync_on_step", metric.dist_sync_on_step(),
+      "Whether forward() gives the value of all ranks' batches.");
+    v("sync_on_compute", metric.sync_on_compute(),
+      "Whether compute() gives the value of all ranks.");
+    v("compute_with_cache", metric.compute_with_cache(),
+      "Whether compute() keeps its value until the next update.");
     metric.visit(v);
   }
 };
@@ -187,6 +192,16 @@ void parse_members(const Json& metrics, const MetricOptions& defaults,
 }
 
 }  // namespace
+
+std::vector<OptionInfo> internal::config_options() {
+  std::vector<OptionInfo> options = describe_options(TopOptions());
+  options.erase(std::remove_if(options.begin(), options.end(),
+                               [](const OptionInfo& option) {
+                                 return option.name == "metrics";
+                               }),
+                options.end());
+  return options;
+}
 
 CollectionConfig parse_collection_config(std::string_view json) {
   const Json top = parse_json(json);

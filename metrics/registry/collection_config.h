@@ -47,6 +47,11 @@ struct CollectionConfig {
 /// c10::ValueError that describes and locates the error.
 CollectionConfig parse_collection_config(std::string_view json);
 
+namespace internal {
+/// What an object says besides its metrics.
+std::vector<OptionInfo> config_options();
+}  // namespace internal
+
 /// Throws c10::ValueError like Registry::make and MetricCollection::add.
 MetricCollection make_collection(const CollectionConfig& config,
                                  const Registry& registry = builtin_registry());

@@ -7,6 +7,7 @@
 
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/metric_spec.h"
+#include "tally/metrics/registry/collection_config.h"
 
 namespace tally {
 namespace {
@@ -77,21 +78,19 @@ Schema object_of(Schema properties, std::vector<std::string> required) {
   return schema;
 }
 
-/// The options that a member may have besides its metric's.
-void add_member_options(Schema& properties) {
-  for (const OptionInfo& option : describe_options(MetricOptions())) {
+void add(const std::vector<OptionInfo>& options, Schema& properties) {
+  for (const OptionInfo& option : options) {
     properties[option.name] = property_of(option);
   }
 }
 
 /// {"metric": "Name", "options": {...}}.
 Schema member_of(const MetricEntry& entry) {
-  const MetricSpec needed = parse_metric_spec(
-      entry.name + "(" + std::string(entry.summary.required) + ")");
+  const MetricSpec needed = parse_metric_spec(entry.example());
   Schema options = Schema::object();
+  add(entry.options, options);
   std::vector<std::string> required;
   for (const OptionInfo& option : entry.options) {
-    options[option.name] = property_of(option);
     if (needed.options.count(option.name) != 0) {
       required.push_back(option.name);
     }
@@ -99,7 +98,7 @@ Schema member_of(const MetricEntry& entry) {
   Schema properties = {
       {"metric", {{"const", entry.name}, {"description", entry.summary.what}}},
       {"options", object_of(std::move(options), required)}};
-  add_member_options(properties);
+  add(describe_options(MetricOptions()), properties);
   std::vector<std::string> keys{"metric"};
   if (!required.empty()) keys.emplace_back("options");
   return object_of(std::move(properties), std::move(keys));
@@ -122,14 +121,8 @@ std::string collection_config_schema(const Registry& registry) {
       {"minItems", 1},
       {"items", {{"type", "string"}}},
       {"description", "Texts, name=Metric(...) or Metric(...)."}};
-  const Schema boolean = {{"type", "boolean"}}, text = {{"type", "string"}};
-  Schema properties = {{"metrics", any_of({named, listed})},
-                       {"prefix", text},
-                       {"postfix", text},
-                       {"dist_sync_on_step", boolean},
-                       {"sync_on_compute", boolean},
-                       {"compute_with_cache", boolean}};
-  add_member_options(properties);
+  Schema properties = {{"metrics", any_of({named, listed})}};
+  add(internal::config_options(), properties);
   Schema schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                    {"title", "A collection of metrics of Tally"}};
   schema.update(object_of(std::move(properties), {"metrics"}));

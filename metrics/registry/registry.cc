@@ -116,8 +116,7 @@ std::unique_ptr<Metric> Registry::make(std::string_view text,
   check_depth(depth);
   MetricSpec spec = parse_metric_spec(text);
   const MetricEntry& entry = at(spec.name);
-  const std::string example =
-      entry.name + "(" + std::string(entry.summary.required) + ")";
+  const std::string example = entry.example();
   // A typo explains why another is missing.
   std::vector<std::string> known;
   for (const OptionInfo& option : entry.options) known.push_back(option.name);

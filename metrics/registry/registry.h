@@ -68,6 +68,10 @@ using MetricFactory =
 
 /// The description of a metric.
 struct MetricEntry {
+  /// With values of the options that have no default:
+  /// "MulticlassAccuracy(num_classes=5)".
+  std::string example() const { return name + "(" + summary.required + ")"; }
+
   std::string name;
   MetricSummary summary;
   std::vector<OptionInfo> options;

@@ -102,6 +102,18 @@ std::vector<MetricMatch> MetricSearch::matches() const {
   return matches;
 }
 
+std::string MetricSearch::suggestion() const {
+  std::vector<std::string> named;
+  for (const MetricMatch& match : matches()) {
+    if (match.is_named) named.push_back("'" + match.text + "'");
+  }
+  if (named.empty() || named.size() > kMostNamed) return "";
+  const std::string last = std::move(named.back());
+  named.pop_back();
+  return "; did you mean " + c10::Join(", ", named) +
+         (named.empty() ? "" : " or ") + last + "?";
+}
+
 std::vector<MetricMatch> find_metrics(const Registry& registry,
                                       const std::vector<std::string>& words) {
   MetricSearch search(words);
@@ -142,16 +154,9 @@ const std::vector<NamedExpression>& named_expressions() {
 
 std::string did_you_mean_metric(const Registry& registry,
                                 const std::string& name) {
-  std::vector<std::string> named;
-  for (const MetricMatch& match : find_metrics(registry, {name})) {
-    if (match.is_named) named.push_back("'" + match.text + "'");
-  }
-  if (!named.empty() && named.size() <= kMostNamed) {
-    const std::string last = std::move(named.back());
-    named.pop_back();
-    return "; did you mean " + c10::Join(", ", named) +
-           (named.empty() ? "" : " or ") + last + "?";
-  }
+  MetricSearch search({name});
+  search.add(registry);
+  if (std::string named = search.suggestion(); !named.empty()) return named;
   std::vector<std::string> names;
   for (const auto& [known, entry] : registry.entries()) names.push_back(known);
   return did_you_mean(name, names);

@@ -41,6 +41,9 @@ class MetricSearch {
   void add(MetricMatch match, const char* aliases);
   /// The best first.
   std::vector<MetricMatch> matches() const;
+  /// "; did you mean 'WordErrorRate'?" if the words are another name of few
+  /// matches; empty otherwise.
+  std::string suggestion() const;
 
  private:
   /// How good a match is: by what, and the place among its names.

@@ -11,7 +11,7 @@ namespace tally {
 
 /// Options of RetrievalAUROC.
 struct RetrievalAUROCOptions : TopKOptions<RetrievalAUROCOptions> {
-  /// Only the area up to this false positive rate, in (0, 1], standardised by
+  /// Only the area up to this false positive rate, in (0, 1], standardized by
   /// McClish's correction. Default: none, the whole area.
   TALLY_INHERITED_ARG(RetrievalAUROCOptions, std::optional<double>,
                       max_fpr) = std::nullopt;

@@ -49,8 +49,7 @@ Json json_of(const OptionInfo& option, bool is_required) {
 }
 
 Json json_of(const MetricEntry& entry) {
-  const std::string example =
-      entry.name + "(" + std::string(entry.summary.required) + ")";
+  const std::string example = entry.example();
   const MetricSpec required = parse_metric_spec(example);
   Json options = Json::array();
   for (const OptionInfo& option : entry.options) {
@@ -89,8 +88,7 @@ Json json_of(const MetricEntry& entry) {
 }
 
 Json json_of(const losses::LossEntry& entry) {
-  const MetricSpec required = parse_metric_spec(
-      entry.name + "(" + std::string(entry.summary.required) + ")");
+  const MetricSpec required = parse_metric_spec(entry.example());
   Json options = Json::array();
   for (const OptionInfo& option : entry.options) {
     options.push_back(

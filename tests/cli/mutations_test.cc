@@ -125,7 +125,7 @@ TEST_F(MutationsTest, OfConfigs) {
 TEST_F(MutationsTest, OfMetrics) {
   std::vector<std::string> texts;
   for (const auto& [name, entry] : builtin_registry().entries()) {
-    const std::string text = name + "(" + entry.summary.required + ")";
+    const std::string text = entry.example();
     texts.push_back(text);
     texts.push_back(builtin_registry().make(text)->repr());
   }

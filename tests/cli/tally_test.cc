@@ -401,7 +401,7 @@ TEST(TallyTest, ListsAndDescribes) {
   EXPECT_EQ(described.status, 0);
   EXPECT_THAT(described.output, HasSubstr("num_classes       required"));
   expect_refusal(run_program({"cli/tally", "describe", "Accurracy"}),
-                 "unknown metric 'Accurracy'");
+                 "unknown metric or loss 'Accurracy'");
   expect_refusal(run_program({"cli/tally", "describe", "accuracy"}),
                  "did you mean 'BinaryAccuracy', 'BinaryBalancedAccuracy', "
                  "'ClusterAccuracy', 'MulticlassAccuracy', "

@@ -94,6 +94,31 @@ inputs
             builtin_registry().entries().size() + all.size());
 }
 
+TEST(DescribeTest, UnknownNamesAreAnsweredWithLossesToo) {
+  const auto asked = [](const std::string& name) {
+    return refusal_of([&] {
+      describe_metric(builtin_registry(), name, Format::kTable,
+                      losses::loss_entries());
+    });
+  };
+  EXPECT_EQ(asked("DiseLoss"),
+            "unknown metric or loss 'DiseLoss'; did you mean 'DiceLoss'?");
+  EXPECT_EQ(asked("simclr"),
+            "unknown metric or loss 'simclr'; did you mean 'NTXentLoss'?");
+  EXPECT_EQ(asked("WER"),
+            "unknown metric or loss 'WER'; did you mean 'WordErrorRate'?");
+  EXPECT_EQ(asked("MaxMetrik"),
+            "unknown metric or loss 'MaxMetrik'; did you mean 'MaxMetric'?");
+}
+
+TEST(DescribeTest, CompletionKnowsLosses) {
+  const std::string script =
+      completion(builtin_registry(), "bash", losses::loss_entries());
+  EXPECT_THAT(script, HasSubstr(" WordInfoPreserved AUCMLoss "));
+  EXPECT_THAT(script, HasSubstr("json-schema"));
+  EXPECT_THAT(script, ::testing::Not(HasSubstr("%")));
+}
+
 TEST(DescribeTest, CompletionKnowsMetricsAndOptions) {
   const std::string bash = completion(builtin_registry(), "bash");
   EXPECT_THAT(bash, HasSubstr(" MulticlassAccuracy "));

@@ -140,7 +140,7 @@ void read_metric_state(std::string_view bytes) {
 std::vector<std::string> metric_state_seeds() {
   std::vector<std::string> seeds;
   for (const auto& [name, entry] : builtin_registry().entries()) {
-    const std::string text = name + "(" + entry.summary.required + ")";
+    const std::string text = entry.example();
     const auto metric = make_metric(text);
     update_somehow(*metric);
     const std::string checkpoint = metric->serialize();

@@ -25,7 +25,7 @@ using testkit::refusal_of;
 
 std::string example_of(const LossEntry& entry) {
   if (entry.name == "LFQ") return "LFQ(dim=4)";  // or codebook_size
-  return entry.name + "(" + entry.summary.required + ")";
+  return entry.example();
 }
 
 TEST(LossRegistryTest, KnowsEveryLoss) {

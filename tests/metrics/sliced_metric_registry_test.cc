@@ -162,8 +162,7 @@ TEST(SlicedMetricRegistryTest, EqualsFilteringTheRowsForEveryMetric) {
 TEST(SlicedMetricRegistryTest, RefusesWhatDependsOnBatches) {
   std::set<std::string> refused;
   for (const auto& [name, entry] : builtin_registry().entries()) {
-    const auto metric =
-        make_metric(name + "(" + std::string(entry.summary.required) + ")");
+    const auto metric = make_metric(entry.example());
     const std::string refusal =
         testkit::refusal_of([&] { SlicedMetric sliced(metric->clone()); });
     if (refusal == "nothing") continue;

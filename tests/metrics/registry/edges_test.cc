@@ -39,7 +39,7 @@ template <class Check>
 void for_each_empty_value(const Check& check) {
   for (const auto& [name, entry] : builtin_registry().entries()) {
     SCOPED_TRACE(name);
-    const auto metric = make_metric(name + "(" + entry.summary.required + ")");
+    const auto metric = make_metric(entry.example());
     for (const auto& [part, value] : metric->compute_results()) {
       SCOPED_TRACE("part '" + part + "'");
       if (!at::isFloatingType(value.scalar_type())) continue;

@@ -18,10 +18,6 @@ std::string error_of_making(const std::string& text) {
 }
 
 /// A text with which each metric can be made.
-std::string example_of(const MetricEntry& entry) {
-  return entry.name + "(" + entry.summary.required + ")";
-}
-
 TEST(RegistryTest, SizesAreCheckedBeforeAnythingIsMade) {
   const auto error = [](const char* text) {
     return testkit::refusal_of(
@@ -47,7 +43,7 @@ TEST(RegistryTest, SizesAreCheckedBeforeAnythingIsMade) {
 TEST(RegistryTest, EveryMetricIsMadeFromItsOwnRepr) {
   for (const auto& [name, entry] : builtin_registry().entries()) {
     SCOPED_TRACE(name);
-    const auto metric = make_metric(example_of(entry));
+    const auto metric = make_metric(entry.example());
     EXPECT_EQ(metric->name(), name);
     const auto again = make_metric(metric->repr());
     EXPECT_EQ(again->repr(), metric->repr());
@@ -63,8 +59,8 @@ TEST(RegistryTest, EveryMetricIsDescribed) {
     EXPECT_LT(what.size(), 79u);
     EXPECT_NE(entry.summary.range, std::string());
     bool optional = false;
-    const auto metric = make_metric(example_of(entry));
-    const auto inputs = builtin_registry().inputs(example_of(entry));
+    const auto metric = make_metric(entry.example());
+    const auto inputs = builtin_registry().inputs(entry.example());
     ASSERT_EQ(inputs.size(), metric->inputs().size());
     EXPECT_FALSE(inputs.empty());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -84,7 +80,7 @@ TEST(RegistryTest, EveryMetricIsDescribed) {
 TEST(RegistryTest, RequiredOptionsAreThoseWithoutAValidDefault) {
   for (const auto& [name, entry] : builtin_registry().entries()) {
     SCOPED_TRACE(name);
-    if (parse_metric_spec(example_of(entry)).options.empty()) {
+    if (parse_metric_spec(entry.example()).options.empty()) {
       make_metric(name);
     } else {
       EXPECT_THAT(error_of_making(name),
