@@ -34,7 +34,7 @@ struct CheckDistributedGradientsOptions {
   /// How rows are distributed. Default: kUneven, which detects losses that are
   /// exact only for even shards.
   TORCH_ARG(ShardSizes, shards) = ShardSizes::kUneven;
-  /// Each rank's number of rows, overriding `shards`. Default: empty.
+  /// Each rank's number of rows, overriding `shards`.
   TORCH_ARG(std::vector<std::int64_t>, rows) = {};
   /// The largest relative error considered exact. Default: 0, which means 1e-9
   /// if all tensors are float64, 1e-4 for float32, 0.05 for narrower ones.
@@ -43,9 +43,9 @@ struct CheckDistributedGradientsOptions {
   /// differences of the loss. Detects a graph that is cut there as well; takes
   /// two additional evaluations for each float64 input and parameter, and skips
   /// other dtypes. Disable it if that is intended, as in a straight-through
-  /// estimator. Default: true.
+  /// estimator.
   TORCH_ARG(bool, check_reference) = true;
-  /// Seed of LibTorch's generators before each evaluation. Default: 0.
+  /// Seed of LibTorch's generators before each evaluation.
   TORCH_ARG(std::uint64_t, seed) = 0;
   /// The ranks. Default: null, which is sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;

@@ -20,7 +20,7 @@ namespace tally::losses {
 struct MetricLossOptions {
   /// The gradient convention. kReplicated: the parameters' gradients are
   /// averaged over the ranks afterwards (average_gradients,
-  /// DistributedDataParallel). kLocal: they are summed. Default: kReplicated.
+  /// DistributedDataParallel). kLocal: they are summed.
   TORCH_ARG(sync::GradientFlow,
             gradient_flow) = sync::GradientFlow::kReplicated;
   /// The ranks. Default: the metric's, or else sync::default_communicator().
@@ -28,7 +28,7 @@ struct MetricLossOptions {
   /// How long a step may wait for other ranks. Default: the metric's.
   TORCH_ARG(sync::Timeout, sync_timeout) = {};
   /// Accumulate over the steps, so that metric().compute_results() is the value
-  /// over all of them. Default: true.
+  /// over all of them.
   TORCH_ARG(bool, accumulate) = true;
 };
 

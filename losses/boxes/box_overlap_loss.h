@@ -4,9 +4,8 @@
 #include <torch/arg.h>
 #include <torch/nn/pimpl.h>
 
-#include <memory>
-
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/detection/box_overlaps.h"
 #include "tally/metrics/detection/options/box_overlap.h"
 #include "tally/metrics/options.h"
@@ -17,15 +16,11 @@ namespace tally::losses {
 using ::tally::BoxOverlap;
 
 /// Options for BoxOverlapLoss.
-struct BoxOverlapLossOptions {
+struct BoxOverlapLossOptions : RankOptions<BoxOverlapLossOptions> {
   BoxOverlapLossOptions(BoxOverlap overlap = BoxOverlap::kGIoU)
       : overlap_(overlap) {}
   /// Default: kGIoU.
   TORCH_ARG(BoxOverlap, overlap);
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

@@ -4,12 +4,12 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "tally/losses/common/label_inputs.h"
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
@@ -19,23 +19,16 @@ namespace tally::losses {
 
 /// Options of CrossEntropyLoss and FocalLoss.
 template <class Self>
-struct CrossEntropyOptions {
-  /// Default: kMulticlass.
+struct CrossEntropyOptions : RankOptions<Self> {
   TALLY_INHERITED_ARG(Self, LabelMode, mode) = LabelMode::kMulticlass;
   /// A weight for each class or label, at least 0. Default: none, which means
   /// 1.
   TALLY_INHERITED_ARG(Self, std::vector<double>, class_weights) = {};
   /// The fraction of a target that is spread over all classes, or over 0 and 1.
-  /// Default: 0.
   TALLY_INHERITED_ARG(Self, double, label_smoothing) = 0;
-  /// Positions with this integer target do not count. Default: none.
+  /// Positions with this integer target do not count.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
-  /// The ranks. Default: sync::default_communicator().
-  TALLY_INHERITED_ARG(Self, std::shared_ptr<sync::Communicator>,
-                      communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TALLY_INHERITED_ARG(Self, sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {
@@ -104,7 +97,7 @@ TORCH_MODULE(CrossEntropyLoss);
 
 /// Options for FocalLoss.
 struct FocalLossOptions : CrossEntropyOptions<FocalLossOptions> {
-  /// The larger, the less positions that are predicted well count. Default: 2.
+  /// The larger, the less positions that are predicted well count.
   TALLY_INHERITED_ARG(FocalLossOptions, double, gamma) = 2;
   /// Of kBinary and kMultilabel: the weight of label 1, and 1 - alpha that of
   /// label 0. Not in the divisor. Default: none, which means 1 for both.

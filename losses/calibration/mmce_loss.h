@@ -4,10 +4,9 @@
 #include <torch/arg.h>
 #include <torch/nn/pimpl.h>
 
-#include <memory>
-
 #include "tally/losses/common/label_inputs.h"
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/score_kind.h"
@@ -16,20 +15,15 @@
 namespace tally::losses {
 
 /// Options for MMCELoss.
-struct MMCELossOptions {
-  /// kBinary or kMulticlass. Default: kMulticlass.
+struct MMCELossOptions : RankOptions<MMCELossOptions> {
+  /// kBinary or kMulticlass.
   TORCH_ARG(LabelMode, mode) = LabelMode::kMulticlass;
-  /// kLogits (sigmoid or softmax are applied) or kProbabilities. Default:
-  /// kLogits.
+  /// kLogits (sigmoid or softmax are applied) or kProbabilities.
   TORCH_ARG(ScoreKind, input) = ScoreKind::kLogits;
-  /// The difference of confidences at which the kernel is 1 / e. Default: 0.4.
+  /// The difference of confidences at which the kernel is 1 / e.
   TORCH_ARG(double, bandwidth) = 0.4;
-  /// Without the root. Default: false.
+  /// Without the root.
   TORCH_ARG(bool, squared) = false;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

@@ -5,10 +5,10 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <memory>
 
 #include "tally/losses/common/label_inputs.h"
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/score_kind.h"
@@ -17,22 +17,16 @@
 namespace tally::losses {
 
 /// Options for SoftCalibrationLoss.
-struct SoftCalibrationLossOptions {
-  /// kBinary or kMulticlass. Default: kMulticlass.
+struct SoftCalibrationLossOptions : RankOptions<SoftCalibrationLossOptions> {
+  /// kBinary or kMulticlass.
   TORCH_ARG(LabelMode, mode) = LabelMode::kMulticlass;
-  /// kLogits (sigmoid or softmax are applied) or kProbabilities. Default:
-  /// kLogits.
+  /// kLogits (sigmoid or softmax are applied) or kProbabilities.
   TORCH_ARG(ScoreKind, input) = ScoreKind::kLogits;
-  /// Default: 15.
   TORCH_ARG(std::int64_t, num_bins) = 15;
-  /// The softer bins are, the larger. Default: 0.01.
+  /// The softer bins are, the larger.
   TORCH_ARG(double, temperature) = 0.01;
-  /// The power of differences, 1 or 2. Default: 2.
+  /// The power of differences, 1 or 2.
   TORCH_ARG(std::int64_t, norm) = 2;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

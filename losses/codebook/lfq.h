@@ -22,7 +22,6 @@ struct LFQOptions {
   TORCH_ARG(std::int64_t, dim) = 0;
   /// Number of codes per codebook, a power of 2. Default: 0, which means 2^dim.
   TORCH_ARG(std::int64_t, codebook_size) = 0;
-  /// Number of codebooks, which share the bits. Default: 1.
   TORCH_ARG(std::int64_t, num_codebooks) = 1;
   /// Whether indices have a last dimension for codebooks. Default: if there are
   /// several.
@@ -30,40 +29,32 @@ struct LFQOptions {
   /// Whether to apply linear layers before and after. Default: if `dim` is not
   /// the number of bits.
   TORCH_ARG(std::optional<bool>, has_projections) = std::nullopt;
-  /// Whether those layers have a bias. Default: true.
   TORCH_ARG(bool, projection_has_bias) = true;
   /// Whether channels are dimension 1. Default: for inputs with 4 or more
   /// dimensions (images and videos).
   TORCH_ARG(std::optional<bool>, channel_first) = std::nullopt;
-  /// Codes consist of plus and minus this value. Default: 1.
+  /// Codes consist of plus and minus this value.
   TORCH_ARG(double, codebook_scale) = 1;
   /// Soft-clamps latents x to v * tanh(x / v); at least codebook_scale.
-  /// Default: none.
   TORCH_ARG(std::optional<double>, soft_clamp_input_value) = std::nullopt;
   /// Project latents and codes onto a sphere of radius codebook_scale (arXiv
-  /// 2406.07548). Default: false.
+  /// 2406.07548).
   TORCH_ARG(bool, spherical) = false;
   /// Rotate latents by a random rotation before quantization, and back after;
-  /// stored in the buffer `rotation`. Default: false.
+  /// stored in the buffer `rotation`.
   TORCH_ARG(bool, orthogonal_rotation) = false;
-  /// The gradient that latents get from the codes. Default: kStraightThrough.
+  /// The gradient that latents get from the codes.
   TORCH_ARG(CodeGradient, code_gradient) = CodeGradient::kStraightThrough;
   /// Inverse temperature of the softmax over codes in the entropy loss.
-  /// Default: 100.
   TORCH_ARG(double, inverse_temperature) = 100;
-  /// Weight of the entropy loss. Default: 0.1.
   TORCH_ARG(double, entropy_loss_weight) = 0.1;
-  /// Weight of the entropy of code usage in the entropy loss. Default: 1.
   TORCH_ARG(double, diversity_gamma) = 1;
   /// Fraction of tokens (at least one), sampled with LibTorch's generator, used
-  /// for the per-token entropies. Default: 1.
+  /// for the per-token entropies.
   TORCH_ARG(double, frac_per_sample_entropy) = 1;
-  /// Replace the entropy loss by softplus(loss + entropy_loss_offset). Default:
-  /// false.
+  /// Replace the entropy loss by softplus(loss + entropy_loss_offset).
   TORCH_ARG(bool, softplus_entropy_loss) = false;
-  /// Default: 5.
   TORCH_ARG(double, entropy_loss_offset) = 5;
-  /// Weight of the commitment loss. Default: 0.
   TORCH_ARG(double, commitment_loss_weight) = 0;
   /// The ranks. Default: null, which is sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;

@@ -25,7 +25,6 @@ struct VectorQuantizeOptions {
   /// Size of the last dimension of the input (of dimension 1 if channels come
   /// first).
   TORCH_ARG(std::int64_t, dim);
-  /// Number of codes.
   TORCH_ARG(std::int64_t, codebook_size);
   /// Size of a code; if it is not `dim`, linear layers are applied before and
   /// after. Default: 0, which means `dim`.
@@ -33,30 +32,26 @@ struct VectorQuantizeOptions {
   /// Whether channels are dimension 1. Default: for inputs with 4 or more
   /// dimensions (images and videos).
   TORCH_ARG(std::optional<bool>, channel_first) = std::nullopt;
-  /// Decay of the moving averages of the codes' sums and counts. Default: 0.8.
+  /// Decay of the moving averages of the codes' sums and counts.
   TORCH_ARG(double, decay) = 0.8;
-  /// Added to each count, so that codes without tokens stay finite. Default:
-  /// 1e-5.
+  /// Added to each count, so that codes without tokens stay finite.
   TORCH_ARG(double, eps) = 1e-5;
   /// Initialize the codes in the first step from its tokens, by k-means.
   /// Default: false, which means random codes.
   TORCH_ARG(bool, kmeans_init) = false;
-  /// Default: 10.
   TORCH_ARG(std::int64_t, kmeans_iters) = 10;
   /// Normalize tokens and codes to length 1, and compare by their product.
-  /// Default: false.
   TORCH_ARG(bool, use_cosine_sim) = false;
   /// Codes whose running count falls below this are replaced by randomly
   /// selected tokens of the step. Default: 0, which means never.
   TORCH_ARG(double, threshold_ema_dead_code) = 0;
-  /// Do not update the codes. Default: false.
+  /// Do not update the codes.
   TORCH_ARG(bool, freeze_codebook) = false;
-  /// Weight of the commitment loss. Default: 1.
   TORCH_ARG(double, commitment_weight) = 1;
-  /// The gradient that the input gets from the codes. Default: kRotation.
+  /// The gradient that the input gets from the codes.
   TORCH_ARG(CodeGradient, code_gradient) = CodeGradient::kRotation;
   /// Seed of the selection of tokens for k-means and dead codes; the same on
-  /// every rank. Default: 0.
+  /// every rank.
   TORCH_ARG(std::uint64_t, seed) = 0;
   /// The ranks. Default: null, which is sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;

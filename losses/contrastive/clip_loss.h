@@ -5,35 +5,28 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <memory>
 #include <ostream>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/losses/contrastive/pairwise_logits.h"
 #include "tally/metrics/common/option_words.h"
-#include "tally/sync/communicator.h"
 
 namespace tally::losses {
 
 /// Options for ClipLoss.
-struct ClipLossOptions {
+struct ClipLossOptions : RankOptions<ClipLossOptions> {
   /// Each rank returns the part of the loss of its own rows, weighted such that
-  /// the mean over the ranks is the loss. Default: false.
+  /// the mean over the ranks is the loss.
   TORCH_ARG(bool, local_loss) = false;
   /// If true, gradients are exact when averaged over the ranks; if false, which
   /// requires local_loss(false), when those of the features are summed.
-  /// Default: true.
   TORCH_ARG(bool, gather_with_grad) = true;
-  /// Default: kTiled.
   TORCH_ARG(PairwiseLogits, pairwise_logits) = PairwiseLogits::kTiled;
   /// kTiled keeps this rank's logits for the backward pass, which is then
   /// faster, if they take at most this many bytes: rows of this rank times rows
-  /// of all ranks, float32 or float64. Default: 0.
+  /// of all ranks, float32 or float64.
   TORCH_ARG(std::int64_t, logits_budget_bytes) = 0;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

@@ -5,36 +5,31 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <memory>
 #include <ostream>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/losses/contrastive/pairwise_logits.h"
 #include "tally/metrics/common/option_words.h"
-#include "tally/sync/communicator.h"
 
 namespace tally::losses {
 
 /// Options for NTXentLoss.
-struct NTXentLossOptions {
-  /// Divisor of the cosines; not 0. Default: 0.5.
+struct NTXentLossOptions : RankOptions<NTXentLossOptions> {
+  /// Divisor of the cosines; not 0.
   TORCH_ARG(double, temperature) = 0.5;
   /// Use negatives from the batches of all ranks, and keep all ranks' rows in
-  /// the memory bank. If false, each rank works alone. Default: true.
+  /// the memory bank. If false, each rank works alone.
   TORCH_ARG(bool, gather_distributed) = true;
   /// Number of rows of earlier batches used as negatives instead of the batch's
   /// other rows, as in MoCo. Default: 0, which means no memory bank.
   TORCH_ARG(std::int64_t, memory_bank_size) = 0;
   /// Size of these rows. Default: 0, which means that of the first batch.
   TORCH_ARG(std::int64_t, memory_bank_dim) = 0;
-  /// Applies without a memory bank. Default: kTiled.
+  /// Applies without a memory bank.
   TORCH_ARG(PairwiseLogits, pairwise_logits) = PairwiseLogits::kTiled;
-  /// As in ClipLossOptions, for twice the rows. Default: 0.
+  /// As in ClipLossOptions, for twice the rows.
   TORCH_ARG(std::int64_t, logits_budget_bytes) = 0;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

@@ -4,12 +4,11 @@
 #include <torch/arg.h>
 #include <torch/nn/pimpl.h>
 
-#include <memory>
 #include <ostream>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/options.h"
-#include "tally/sync/communicator.h"
 
 namespace tally::losses {
 
@@ -28,14 +27,10 @@ enum class SigLipExchange {
 };
 
 /// Options for SigLipLoss.
-struct SigLipLossOptions {
+struct SigLipLossOptions : RankOptions<SigLipLossOptions> {
   /// Default: kTiledRing for features on the CPU; elsewhere it is replaced by
   /// kShift.
   TORCH_ARG(SigLipExchange, exchange) = SigLipExchange::kTiledRing;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

@@ -5,31 +5,25 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <memory>
 #include <ostream>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/losses/contrastive/pairwise_logits.h"
 #include "tally/metrics/common/option_words.h"
-#include "tally/sync/communicator.h"
 
 namespace tally::losses {
 
 /// Options for SupConLoss.
-struct SupConLossOptions {
-  /// Divisor of the products; above 0. Default: 0.07.
+struct SupConLossOptions : RankOptions<SupConLossOptions> {
+  /// Divisor of the products; above 0.
   TORCH_ARG(double, temperature) = 0.07;
   /// The loss is multiplied by temperature / base_temperature. Default: 0,
   /// which means the temperature.
   TORCH_ARG(double, base_temperature) = 0;
-  /// Default: kTiled.
   TORCH_ARG(PairwiseLogits, pairwise_logits) = PairwiseLogits::kTiled;
-  /// As in ClipLossOptions, where each view is a row. Default: 0.
+  /// As in ClipLossOptions, where each view is a row.
   TORCH_ARG(std::int64_t, logits_budget_bytes) = 0;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

@@ -5,10 +5,10 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
@@ -16,18 +16,13 @@
 namespace tally::losses {
 
 /// Options for LovaszHingeLoss.
-struct LovaszHingeLossOptions {
+struct LovaszHingeLossOptions : RankOptions<LovaszHingeLossOptions> {
   /// Whether each image, an element of dimension 0, has a loss of its own; the
   /// result is the mean over the images of all ranks that have a position that
-  /// counts. Otherwise all positions of all ranks are one image. Default:
-  /// false.
+  /// counts. Otherwise all positions of all ranks are one image.
   TORCH_ARG(bool, per_image) = false;
-  /// Positions with this target do not count. Default: none.
+  /// Positions with this target do not count.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

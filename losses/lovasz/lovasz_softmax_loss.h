@@ -5,11 +5,11 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/score_kind.h"
@@ -24,24 +24,19 @@ enum class LovaszClasses {
 };
 
 /// Options for LovaszSoftmaxLoss.
-struct LovaszSoftmaxLossOptions {
+struct LovaszSoftmaxLossOptions : RankOptions<LovaszSoftmaxLossOptions> {
   /// kLogits (softmax is applied) or kProbabilities, which are used as they
-  /// are. Default: kLogits.
+  /// are.
   TORCH_ARG(ScoreKind, input) = ScoreKind::kLogits;
-  /// Default: kPresent.
   TORCH_ARG(LovaszClasses, classes) = LovaszClasses::kPresent;
   /// The classes to choose from. Default: empty, which means all.
   TORCH_ARG(std::vector<std::int64_t>, only_classes) = {};
   /// Whether each image, an element of dimension 0, has a loss of its own; the
   /// result is the mean over the images of all ranks with a class to count.
-  /// Otherwise all positions of all ranks are one image. Default: false.
+  /// Otherwise all positions of all ranks are one image.
   TORCH_ARG(bool, per_image) = false;
-  /// Positions with this target do not count. Default: none.
+  /// Positions with this target do not count.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

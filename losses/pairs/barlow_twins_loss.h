@@ -4,25 +4,20 @@
 #include <torch/arg.h>
 #include <torch/nn/pimpl.h>
 
-#include <memory>
 #include <ostream>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
 
 /// Options for BarlowTwinsLoss.
-struct BarlowTwinsLossOptions {
-  /// Weight of the correlations between different features. Default: 5e-3.
+struct BarlowTwinsLossOptions : RankOptions<BarlowTwinsLossOptions> {
+  /// Weight of the correlations between different features.
   TORCH_ARG(double, lambda) = 5e-3;
-  /// Added to variances. Default: 1e-5.
   TORCH_ARG(double, eps) = 1e-5;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

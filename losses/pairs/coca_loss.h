@@ -23,7 +23,6 @@ struct CoCaLossOptions {
   TORCH_ARG(double, caption_loss_weight);
   /// 0 disables the contrastive loss.
   TORCH_ARG(double, clip_loss_weight);
-  /// The label of padding. Default: 0.
   TORCH_ARG(std::int64_t, pad_id) = 0;
   /// Options of the contrastive loss, and the ranks of both losses; local_loss
   /// is rejected. Default: those of ClipLoss.

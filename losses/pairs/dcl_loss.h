@@ -5,10 +5,10 @@
 #include <torch/nn/pimpl.h>
 
 #include <functional>
-#include <memory>
 #include <ostream>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/sync/communicator.h"
 
@@ -20,16 +20,11 @@ using PairWeights =
     std::function<at::Tensor(const at::Tensor& a, const at::Tensor& b)>;
 
 /// Options for DCLLoss.
-struct DCLLossOptions {
-  /// Divisor of the similarities. Default: 0.1.
+struct DCLLossOptions : RankOptions<DCLLossOptions> {
   TORCH_ARG(double, temperature) = 0.1;
   /// Weights of the pairs' similarities. Called once for each of the two views,
   /// with that view first. Default: none, which means 1.
   TORCH_ARG(PairWeights, weight_fn) = nullptr;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {
@@ -38,15 +33,9 @@ struct DCLLossOptions {
 };
 
 /// Options for DCLWLoss.
-struct DCLWLossOptions {
-  /// Divisor of the similarities. Default: 0.1.
+struct DCLWLossOptions : RankOptions<DCLWLossOptions> {
   TORCH_ARG(double, temperature) = 0.1;
-  /// Divisor of the similarities in the weights of pairs. Default: 0.5.
   TORCH_ARG(double, sigma) = 0.5;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

@@ -4,29 +4,22 @@
 #include <torch/arg.h>
 #include <torch/nn/pimpl.h>
 
-#include <memory>
 #include <ostream>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
 
 /// Options for VICRegLoss.
-struct VICRegLossOptions {
-  /// Weight of the distance between the views. Default: 25.
+struct VICRegLossOptions : RankOptions<VICRegLossOptions> {
+  /// Weight of the distance between the views.
   TORCH_ARG(double, lambda) = 25;
-  /// Weight of standard deviations below 1. Default: 25.
   TORCH_ARG(double, mu) = 25;
-  /// Weight of covariances. Default: 1.
   TORCH_ARG(double, nu) = 1;
-  /// Added to variances. Default: 1e-4.
   TORCH_ARG(double, eps) = 1e-4;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

@@ -5,25 +5,20 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <memory>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
 
 /// Options for AUCMLoss.
-struct AUCMLossOptions {
-  /// Default: 1.
+struct AUCMLossOptions : RankOptions<AUCMLossOptions> {
   TORCH_ARG(double, margin) = 1;
   /// Whether the module has the parameters a, b and alpha of the min-max
   /// problem. Default: false, which solves it in closed form.
   TORCH_ARG(bool, learned) = false;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

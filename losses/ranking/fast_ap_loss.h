@@ -5,26 +5,22 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <memory>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
 
 /// Options for FastAPLoss.
-struct FastAPLossOptions {
-  /// Number of intervals of the histogram. Default: 10.
+struct FastAPLossOptions : RankOptions<FastAPLossOptions> {
+  /// Number of intervals of the histogram.
   TORCH_ARG(std::int64_t, num_bins) = 10;
   /// The scores of the first and the last bin; scores outside count as these,
   /// with zero gradients. Default: 0 and 1.
   TORCH_ARG(double, lowest) = 0;
   TORCH_ARG(double, highest) = 1;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

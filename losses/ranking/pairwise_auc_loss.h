@@ -5,9 +5,9 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <memory>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
@@ -23,17 +23,12 @@ enum class AUCSurrogate {
 };
 
 /// Options for PairwiseAUCLoss.
-struct PairwiseAUCLossOptions {
-  /// Default: kSquaredHinge.
+struct PairwiseAUCLossOptions : RankOptions<PairwiseAUCLossOptions> {
   TORCH_ARG(AUCSurrogate, surrogate) = AUCSurrogate::kSquaredHinge;
-  /// Of kSquared and kSquaredHinge. Default: 1.
+  /// Of kSquared and kSquaredHinge.
   TORCH_ARG(double, margin) = 1;
-  /// Of kLogistic. Default: 1.
+  /// Of kLogistic.
   TORCH_ARG(double, scale) = 1;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

@@ -4,9 +4,8 @@
 #include <torch/arg.h>
 #include <torch/nn/pimpl.h>
 
-#include <memory>
-
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/losses/ranking/pairwise_auc_loss.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
@@ -21,24 +20,18 @@ enum class PartialAUCForm {
 };
 
 /// Options for PartialAUCLoss.
-struct PartialAUCLossOptions {
-  /// Default: kTop.
+struct PartialAUCLossOptions : RankOptions<PartialAUCLossOptions> {
   TORCH_ARG(PartialAUCForm, form) = PartialAUCForm::kTop;
-  /// Of kTop: the largest false positive rate. Default: 0.1.
+  /// Of kTop: the largest false positive rate.
   TORCH_ARG(double, max_fpr) = 0.1;
   /// Of kLogSumExp: the smaller, the more the costliest negatives count.
-  /// Default: 1.
   TORCH_ARG(double, lambda) = 1;
-  /// kSquaredHinge or kLogistic. Default: kSquaredHinge.
+  /// kSquaredHinge or kLogistic.
   TORCH_ARG(AUCSurrogate, surrogate) = AUCSurrogate::kSquaredHinge;
-  /// Of kSquaredHinge. Default: 1.
+  /// Of kSquaredHinge.
   TORCH_ARG(double, margin) = 1;
-  /// Of kLogistic. Default: 1.
+  /// Of kLogistic.
   TORCH_ARG(double, scale) = 1;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

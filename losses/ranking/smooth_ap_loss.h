@@ -5,22 +5,18 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <memory>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
 
 /// Options for SmoothAPLoss.
-struct SmoothAPLossOptions {
-  /// Differences of scores are divided by it before the sigmoid. Default: 0.01.
+struct SmoothAPLossOptions : RankOptions<SmoothAPLossOptions> {
+  /// Differences of scores are divided by it before the sigmoid.
   TORCH_ARG(double, temperature) = 0.01;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {

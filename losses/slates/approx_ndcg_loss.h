@@ -10,10 +10,9 @@ namespace tally::losses {
 
 /// Options for ApproxNDCGLoss.
 struct ApproxNDCGLossOptions : SlateOptions<ApproxNDCGLossOptions> {
-  /// Factor of the differences of scores. Default: 1.
+  /// Factor of the differences of scores.
   TALLY_INHERITED_ARG(ApproxNDCGLossOptions, double, alpha) = 1;
-  /// Whether slates without a relevant item count, with the loss 1. Default:
-  /// false.
+  /// Whether slates without a relevant item count, with the loss 1.
   TALLY_INHERITED_ARG(ApproxNDCGLossOptions, bool, count_irrelevant) = false;
 
  public:

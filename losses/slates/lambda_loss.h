@@ -31,19 +31,17 @@ enum class LambdaMean {
 
 /// Options for LambdaLoss.
 struct LambdaLossOptions : SlateOptions<LambdaLossOptions> {
-  /// Default: kLambdaRank.
   TALLY_INHERITED_ARG(LambdaLossOptions, LambdaWeight,
                       weight) = LambdaWeight::kLambdaRank;
-  /// Default: kPairs.
   TALLY_INHERITED_ARG(LambdaLossOptions, LambdaMean,
                       mean_over) = LambdaMean::kPairs;
   /// Only pairs among the first k items in the order of scores count, and the
-  /// IDCG is that of k items. Default: none.
+  /// IDCG is that of k items.
   TALLY_INHERITED_ARG(LambdaLossOptions, std::optional<std::int64_t>,
                       top_k) = std::nullopt;
-  /// Factor of the differences of scores. Default: 1.
+  /// Factor of the differences of scores.
   TALLY_INHERITED_ARG(LambdaLossOptions, double, sigma) = 1;
-  /// Of kNDCG2PlusPlus. Default: 10.
+  /// Of kNDCG2PlusPlus.
   TALLY_INHERITED_ARG(LambdaLossOptions, double, mu) = 10;
 
  public:

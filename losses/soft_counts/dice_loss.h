@@ -75,7 +75,6 @@ enum class DiceWeight {
 /// Options for GeneralizedDiceLoss.
 struct GeneralizedDiceLossOptions
     : SoftCountsOptions<GeneralizedDiceLossOptions> {
-  /// Default: kSquare.
   TALLY_INHERITED_ARG(GeneralizedDiceLossOptions, DiceWeight,
                       weight) = DiceWeight::kSquare;
 

@@ -10,7 +10,7 @@ namespace tally::losses {
 
 /// Options for FBetaLoss.
 struct FBetaLossOptions : ClassCountsOptions<FBetaLossOptions> {
-  /// Weight of recall against precision. Default: 1.
+  /// Weight of recall against precision.
   TALLY_INHERITED_ARG(FBetaLossOptions, double, beta) = 1;
 
  public:

@@ -1,16 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 #include "tally/losses/common/label_inputs.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/metrics/average.h"
 #include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/score_kind.h"
-#include "tally/sync/communicator.h"
 
 namespace tally {
 namespace losses {
@@ -24,36 +23,25 @@ enum class AbsentClassLoss {
 
 /// Options of all losses from soft counts.
 template <class Self>
-struct SoftCountsOptions {
-  /// Default: kMulticlass.
+struct SoftCountsOptions : RankOptions<Self> {
   TALLY_INHERITED_ARG(Self, LabelMode, mode) = LabelMode::kMulticlass;
   /// kLogits (sigmoid or softmax are applied) or kProbabilities, which are used
-  /// as they are. Default: kLogits.
+  /// as they are.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kLogits;
   /// Whether counts are those of the global batch. Otherwise each sample has
   /// its own, and the result is the mean over the samples of all ranks.
-  /// Default: true.
   TALLY_INHERITED_ARG(Self, bool, batch) = true;
   /// For labels between 0 and 1: whether a position has min(p, y) in common,
-  /// which makes p = y the best prediction, instead of p * y. Default: false.
+  /// which makes p = y the best prediction, instead of p * y.
   TALLY_INHERITED_ARG(Self, bool, soft_labels) = false;
-  /// Default: kSmooth.
   TALLY_INHERITED_ARG(Self, AbsentClassLoss, absent) = AbsentClassLoss::kSmooth;
   /// Whether class 0 counts as well. A class that is alone always counts.
-  /// Default: true.
   TALLY_INHERITED_ARG(Self, bool, include_background) = true;
-  /// Positions with this integer target do not count. Default: none.
+  /// Positions with this integer target do not count.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
-  /// Added to numerators. Default: 1e-5.
   TALLY_INHERITED_ARG(Self, double, smooth_nr) = 1e-5;
-  /// Added to denominators. Default: 1e-5.
   TALLY_INHERITED_ARG(Self, double, smooth_dr) = 1e-5;
-  /// The ranks. Default: sync::default_communicator().
-  TALLY_INHERITED_ARG(Self, std::shared_ptr<sync::Communicator>,
-                      communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TALLY_INHERITED_ARG(Self, sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {
@@ -77,7 +65,7 @@ template <class Self>
 struct ClassCountsOptions : SoftCountsOptions<Self> {
   /// kMacro, the mean over classes; kWeighted, by how often they are the
   /// target; kMicro, the loss of the counts of all classes together; kNone, one
-  /// loss for each class. Default: kMacro.
+  /// loss for each class.
   TALLY_INHERITED_ARG(Self, Average, average) = Average::kMacro;
 
  public:

@@ -11,9 +11,7 @@ namespace tally::losses {
 /// Options of losses from the Tversky index.
 template <class Self>
 struct TverskyOptions : ClassCountsOptions<Self> {
-  /// Weight of false positives. Default: 0.5.
   TALLY_INHERITED_ARG(Self, double, alpha) = 0.5;
-  /// Weight of false negatives. Default: 0.5.
   TALLY_INHERITED_ARG(Self, double, beta) = 0.5;
 
  public:

@@ -30,16 +30,15 @@ namespace losses {
 /// Options of SoftRank and SoftSort.
 template <class Self>
 struct SoftOrderOptions {
-  /// Default: kQuadratic.
   TALLY_INHERITED_ARG(Self, SoftOrderPenalty,
                       penalty) = SoftOrderPenalty::kQuadratic;
   /// Near 0 the result is that of the hard operation, and derivatives are 0 or
-  /// those of a permutation. Default: 1.
+  /// those of a permutation.
   TALLY_INHERITED_ARG(Self, double, strength) = 1;
   /// Values are divided by the standard deviation of their row first, so that
-  /// the result does not depend on their scale. Default: false.
+  /// the result does not depend on their scale.
   TALLY_INHERITED_ARG(Self, bool, relative) = false;
-  /// From the largest value to the smallest. Default: false.
+  /// From the largest value to the smallest.
   TALLY_INHERITED_ARG(Self, bool, descending) = false;
 
  public:

@@ -4,9 +4,8 @@
 #include <torch/arg.h>
 #include <torch/nn/pimpl.h>
 
-#include <memory>
-
 #include "tally/losses/common/loss_module.h"
+#include "tally/losses/common/rank_options.h"
 #include "tally/losses/soft_order/soft_order.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
@@ -15,18 +14,13 @@
 namespace tally::losses {
 
 /// Options for SoftSpearmanLoss.
-struct SoftSpearmanLossOptions {
-  /// See SoftRank. Default: kQuadratic.
+struct SoftSpearmanLossOptions : RankOptions<SoftSpearmanLossOptions> {
+  /// See SoftRank.
   TORCH_ARG(SoftOrderPenalty, penalty) = SoftOrderPenalty::kQuadratic;
-  /// See SoftRank. Default: 0.1.
+  /// See SoftRank.
   TORCH_ARG(double, strength) = 0.1;
-  /// Whether strength is relative to the standard deviation of preds. Default:
-  /// true.
+  /// Whether strength is relative to the standard deviation of preds.
   TORCH_ARG(bool, relative) = true;
-  /// The ranks. Default: sync::default_communicator().
-  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// How long a step may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
   void visit(OptionVisitor& v) {
