@@ -17,14 +17,13 @@ namespace tally {
 struct SignalDistortionRatioOptions
     : CenteredSignalOptions<SignalDistortionRatioOptions> {
   /// Taps of the filter by which an estimate may differ from its reference
-  /// without being distorted, from 1 to 2^20. Default: 512.
+  /// without being distorted, from 1 to 2^20.
   TORCH_ARG(std::int64_t, filter_length) = 512;
   /// Added to the diagonal of the equations for the filter, relative to the
-  /// energy of the reference; of 0 or more. It lowers high ratios. Default:
-  /// none.
+  /// energy of the reference; of 0 or more. It lowers high ratios.
   TORCH_ARG(std::optional<double>, load_diag) = std::nullopt;
   /// Scores are limited to -clamp_db to clamp_db, above 0, where their gradient
-  /// is 0. Default: none.
+  /// is 0.
   TORCH_ARG(std::optional<double>, clamp_db) = std::nullopt;
 
  public:
@@ -91,7 +90,7 @@ class SignalDistortionRatio final
       "Energy of filtered reference over error (BSS eval), in dB.",
       "[-inf, inf]",
       "",
-      "sdr, bss eval, signal-to-distortion ratio",
+      "sdr, bss eval, mir_eval, signal-to-distortion ratio",
       R"(10 \log_{10} \frac{\|h * s\|^2}{\|h * s - \hat s\|^2})",
       "Vincent, Gribonval and Fevotte 2006; Scheibler 2022"};
   static constexpr bool kIsDifferentiable = true;

@@ -81,7 +81,8 @@ class MeanAveragePrecision final
       "Mean average precision and recall of detected objects, as COCO's.",
       "[0, 1]; -1 without objects",
       "",
-      "map, coco map, mean average precision, ap50, ap75",
+      "map, coco map, mean average precision, ap50, ap75, pycocotools, "
+      "cocoeval",
       R"(\frac{1}{|T| |K|} \sum_{t, k} AP_{t, k})",
       "Lin et al. 2014"};
   static constexpr std::optional<bool> kHigherIsBetter = true;

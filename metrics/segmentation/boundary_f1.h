@@ -86,7 +86,7 @@ class BoundaryF1 final
       "Precision and recall of boundaries, within a tolerance.",
       "[0, 1]",
       "num_classes=5",
-      "bf1, boundary f1, bf score",
+      "bf1, boundary f1, bf score, davis",
       R"(\frac{2 P R}{P + R})",
       "Csurka et al. 2013"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
