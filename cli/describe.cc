@@ -11,7 +11,9 @@
 #include <sstream>
 
 #include "tally/metrics/common/did_you_mean.h"
+#include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/registry/search.h"
+#include "tally/metrics/sampling.h"
 #include "tally/metrics/warnings.h"
 #include "tally/state/joined.h"
 
@@ -149,6 +151,57 @@ std::string warnings_text(const Registry& registry, const MetricEntry& entry) {
   return text.empty() ? "" : "\nwarnings\n" + text;
 }
 
+/// How intervals are made: the method that is chosen, and others; and those of
+/// each class, or of all together, where averages have none of these.
+struct IntervalWords {
+  std::vector<std::string> methods;
+  std::map<std::string, std::vector<std::string>> with_average;
+  std::string unit;
+};
+
+std::optional<IntervalWords> interval_words(const Registry& registry,
+                                            const MetricEntry& entry) {
+  if (entry.is_wrapper || !entry.make) return std::nullopt;
+  IntervalWords words;
+  const auto names_of = [](const Metric& metric) {
+    std::vector<std::string> names;
+    for (const IntervalMethod method : interval_methods(metric)) {
+      names.push_back(internal::OptionType<IntervalMethod>::print(method));
+    }
+    return names;
+  };
+  const auto metric = registry.make(entry.example());
+  words.methods = names_of(*metric);
+  words.unit = metric->sampling().unit;
+  for (const OptionInfo& option : entry.options) {
+    if (option.name != "average") continue;
+    for (const char* average : {"micro", "none"}) {
+      if (option.expected.find(average) == std::string::npos) continue;
+      const std::string required = entry.summary.required;
+      const auto other = registry.make(c10::str(entry.name, "(", required,
+                                                required.empty() ? "" : ", ",
+                                                "average=", average, ")"));
+      std::vector<std::string> more;
+      for (const std::string& name : names_of(*other)) {
+        if (std::count(words.methods.begin(), words.methods.end(), name) == 0) {
+          more.push_back(name);
+        }
+      }
+      if (!more.empty()) words.with_average[average] = std::move(more);
+    }
+  }
+  return words;
+}
+
+std::string interval_methods_text(const IntervalWords& words) {
+  std::string text =
+      words.methods.empty() ? "none" : c10::Join(", ", words.methods);
+  for (const auto& [average, more] : words.with_average) {
+    text += "; with average=" + average + " also " + c10::Join(", ", more);
+  }
+  return text;
+}
+
 std::string quoted_words(const std::vector<std::string>& words,
                          const std::string& between) {
   return internal::joined(
@@ -254,6 +307,11 @@ nlohmann::ordered_json metric_json(const Registry& registry,
                               {"what", input.words},
                               {"optional", input.is_optional}});
   }
+  if (const auto words = interval_words(registry, entry)) {
+    json["unit"] = words->unit;
+    json["intervals"] = words->methods;
+    json["intervals_with_average"] = words->with_average;
+  }
   json["warnings"] = nlohmann::ordered_json::array();
   for (const NoteKind& kind : notes_of(registry, entry)) {
     json["warnings"].push_back(
@@ -333,15 +391,22 @@ std::string describe_metric(const Registry& registry, const std::string& name,
   if (format == Format::kJson) {
     return metric_json(registry, entry).dump(1) + "\n";
   }
+  std::vector<Line> facts = {
+      {"range", entry.summary.range, ""},
+      {"differentiable", answer(entry, entry.is_differentiable, "no"), ""},
+      {"higher is better", answer(entry, entry.higher_is_better, "neither"),
+       ""}};
+  if (const auto words = interval_words(registry, entry)) {
+    const bool has_vowel =
+        std::string("aeiou").find(words->unit.front()) != std::string::npos;
+    facts.push_back({"intervals", interval_methods_text(*words), ""});
+    facts.push_back(
+        {"each row is", (has_vowel ? "an " : "a ") + words->unit, ""});
+  }
   return heading(name, entry.summary) +
          options_text(entry.options, entry.example()) + "\ninputs\n" +
          inputs_text(registry, entry) + warnings_text(registry, entry) + "\n" +
-         aligned({{"range", entry.summary.range, ""},
-                  {"differentiable",
-                   answer(entry, entry.is_differentiable, "no"), ""},
-                  {"higher is better",
-                   answer(entry, entry.higher_is_better, "neither"), ""}},
-                 "");
+         aligned(facts, "");
 }
 
 }  // namespace tally::cli

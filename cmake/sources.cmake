@@ -147,6 +147,7 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/confusion_matrix.h
     metrics/classification/counts/binary_counts.h
     metrics/classification/counts/class_counts.h
+    metrics/classification/counts/count_sampling.h
     metrics/classification/counts/element_counts.h
     metrics/classification/counts/multiclass_confusion.h
     metrics/classification/counts/multiclass_counts.h
@@ -219,6 +220,7 @@ set(TALLY_METRICS_HEADERS
     metrics/core/observer_checks.h
     metrics/core/option_text.h
     metrics/core/state_rows.h
+    metrics/curve_area.h
     metrics/detection/box_overlaps.h
     metrics/detection/complete_intersection_over_union.h
     metrics/detection/detection.h
@@ -382,6 +384,7 @@ set(TALLY_METRICS_HEADERS
     metrics/retrieval/retrieval_rbp.h
     metrics/retrieval/retrieval_recall.h
     metrics/retrieval/states/judged_documents.h
+    metrics/sampling.h
     metrics/score_kind.h
     metrics/segmentation/average_symmetric_surface_distance.h
     metrics/segmentation/boundary_f1.h
@@ -480,12 +483,14 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/class_rates.cc
     metrics/classification/confusion_matrix.cc
     metrics/classification/counts/class_counts.cc
+    metrics/classification/counts/count_sampling.cc
     metrics/classification/counts/element_counts.cc
     metrics/classification/counts/multiclass_counts.cc
     metrics/classification/curve_scores.cc
     metrics/classification/curves/class_curve.cc
     metrics/classification/curves/curve_counts.cc
     metrics/classification/curves/curve_reader.cc
+    metrics/classification/curves/curve_sampling.cc
     metrics/classification/curves/curve_values.cc
     metrics/classification/curves/label_curve.cc
     metrics/classification/curves/score_counts.cc
@@ -580,7 +585,6 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/interval_engine.cc
     metrics/intervals/interval_metric.cc
     metrics/intervals/kernels/curve_kernels.cc
-    metrics/intervals/kernels/score_groups.cc
     metrics/intervals/model_comparison.cc
     metrics/intervals/paired_test_engines.cc
     metrics/intervals/proportion_engine.cc
@@ -640,6 +644,7 @@ set(TALLY_METRICS_SOURCES
     metrics/retrieval/pair_orders.cc
     metrics/retrieval/rank_sums.cc
     metrics/retrieval/states/judged_documents.cc
+    metrics/sampling.cc
     metrics/segmentation/inputs/class_masks.cc
     metrics/segmentation/inputs/mask_rows.cc
     metrics/segmentation/kernels/bit_grid.cc
@@ -714,7 +719,6 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/image/kernels/window_kernels.cc
     metrics/image/states/image_scores.cc
     metrics/intervals/kernels/curve_kernels.cc
-    metrics/intervals/kernels/score_groups.cc
     metrics/pairwise/pairwise.cc
     metrics/regression/inputs/output_checks.cc
     metrics/regression/kernels/error_kernels.cc
@@ -832,6 +836,7 @@ set(TALLY_LOSSES_HEADERS
     losses/common/label_inputs.h
     losses/common/loss_module.h
     losses/common/loss_summary.h
+    losses/common/rank_options.h
     losses/contrastive/clip_loss.h
     losses/contrastive/nt_xent_loss.h
     losses/contrastive/pairwise_logits.h

@@ -20,6 +20,8 @@
 
 namespace tally {
 
+struct MetricSampling;
+
 /// The origin of a batch, for metrics that depend on it: those that draw random
 /// numbers, or keep the last few batches.
 class BatchOrigin {
@@ -134,6 +136,9 @@ class Metric : public MetricBase {
   virtual Dimensions dimensions() const { return {}; }
   /// Empty if neither direction is better.
   virtual std::optional<bool> higher_is_better() const = 0;
+  /// What is known of the rows behind the value, for intervals and comparisons;
+  /// see metrics/sampling.h.
+  virtual MetricSampling sampling() const;
   /// Sentences on options that have no effect because of others.
   const std::vector<std::string>& remarks() const {
     return accumulation_.column().remarks;

@@ -46,6 +46,13 @@ namespace tally {
 /// The two constants may be omitted (false; neither). Derived has no members:
 /// all data is in options and state (see examples/custom_metric).
 ///
+/// For intervals that know more than how to draw rows again (Wilson's,
+/// DeLong's), Derived overrides sampling(), or the observer has
+///     template <class M>
+///     static MetricSampling sampling(const M& metric);
+/// for all metrics of its state. What a row is, "image", says the observer's
+/// kUnit.
+///
 /// compute() before the first update, or if no rank has data, evaluates the
 /// empty state: counts and Numbers are 0, tensors undefined, Rows empty (or as
 /// defined by the observer's identity() const). 0 / 0 of Numbers is NaN;
@@ -157,6 +164,7 @@ class MetricOf : public Metric {
   Dimensions dimensions() const override;
   bool is_differentiable() const override;
   std::optional<bool> higher_is_better() const override;
+  MetricSampling sampling() const override;
   StateKey source_key() const override;
   AnyState derive(const AnyState& source) const override;
   void set_metric_options(MetricOptions options) override;

@@ -32,29 +32,26 @@ struct EnumNames<NanPolicy> {
 ///     MetricOptions().nan_policy(NanPolicy::kIgnore));
 struct MetricOptions {
   /// forward() returns the value over the batches of all ranks, not only this
-  /// one's. Default: false.
+  /// one's.
   TORCH_ARG(bool, dist_sync_on_step) = false;
-  /// compute() returns the value over all ranks. Default: true.
+  /// compute() returns the value over all ranks.
   TORCH_ARG(bool, sync_on_compute) = true;
   /// compute() returns a cached value if there was no update in between. With
-  /// several ranks the cache is used only if all of them have a value. Default:
-  /// true.
+  /// several ranks the cache is used only if all of them have a value.
   TORCH_ARG(bool, compute_with_cache) = true;
   /// The ranks to sync with. Default: null, which means
   /// sync::default_communicator() at the time of each call.
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// The gradient of a synced forward() value, the same on every rank; see
-  /// sync::GradientFlow. Default: kLocal.
+  /// sync::GradientFlow.
   TORCH_ARG(sync::GradientFlow, gradient_flow) = sync::GradientFlow::kLocal;
   /// How long a sync may wait for the other ranks. Default: the communicator's.
   TORCH_ARG(sync::Timeout, sync_timeout) = {};
   /// Check the values of inputs (labels in range and so on) in every update.
-  /// Shapes and dtypes are always checked. Default: true.
+  /// Shapes and dtypes are always checked.
   TORCH_ARG(bool, validate_args) = true;
-  /// Default: kPropagate.
   TORCH_ARG(NanPolicy, nan_policy) = NanPolicy::kPropagate;
-  /// Keep the state on the CPU, whatever the device of the inputs. Default:
-  /// false.
+  /// Keep the state on the CPU, whatever the device of the inputs.
   TORCH_ARG(bool, compute_on_cpu) = false;
 
  public:

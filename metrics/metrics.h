@@ -23,6 +23,7 @@
 #include "tally/metrics/results_json.h"                   // IWYU pragma: export
 #include "tally/metrics/results_table.h"                  // IWYU pragma: export
 #include "tally/metrics/retrieval/retrieval.h"            // IWYU pragma: export
+#include "tally/metrics/sampling.h"                       // IWYU pragma: export
 #include "tally/metrics/segmentation/segmentation.h"      // IWYU pragma: export
 #include "tally/metrics/shape/shape.h"                    // IWYU pragma: export
 #include "tally/metrics/slices/slice_comparison.h"        // IWYU pragma: export

@@ -209,6 +209,12 @@ MeanAggregation::State MeanAggregation::observe(
   return observe_nan(value, weight);
 }
 
+at::Tensor MeanAggregation::row_sums(Inputs inputs) {
+  const at::Tensor value = internal::float64_column(inputs, 0);
+  if (!value.defined()) return {};
+  return internal::weighted_terms(value, inputs, 1);
+}
+
 MeanAggregation::State MeanAggregation::observe_nan(
     const at::Tensor& value, const at::Tensor& weight) const {
   at::Tensor wide_value = value.to(at::kDouble);

@@ -36,7 +36,7 @@ struct AggregationOptions {
       : nan_strategy_(nan_strategy) {}
   /// Default: kWarn. On a GPU, kError and kWarn synchronize in every update.
   TORCH_ARG(NanStrategy, nan_strategy);
-  /// The value that replaces NaN under kReplace. Default: 0.
+  /// The value that replaces NaN under kReplace.
   TORCH_ARG(double, nan_value) = 0;
 
  public:

@@ -27,7 +27,15 @@ class MeanAggregation {
 
   State observe(const at::Tensor& value, const at::Tensor& weight = {}) const;
 
+  template <class M>
+  static MetricSampling sampling(const M&) {
+    MetricSampling sampling;
+    sampling.row_sums = row_sums;
+    return sampling;
+  }
+
  private:
+  static at::Tensor row_sums(Inputs inputs);
   State observe_nan(const at::Tensor& value, const at::Tensor& weight) const;
 
   NanStrategy nan_strategy_;

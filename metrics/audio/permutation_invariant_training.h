@@ -64,7 +64,6 @@ struct PermutationInvariantTrainingOptions
   /// Default: kSpeakerWise. SourceAggregatedSignalDistortionRatio needs
   /// kPermutationWise, which takes at most 8 speakers.
   TORCH_ARG(PermutationMode, mode) = PermutationMode::kSpeakerWise;
-  /// Default: kMax.
   TORCH_ARG(EvalFunc, eval_func) = EvalFunc::kMax;
 
  public:

@@ -24,7 +24,7 @@ struct ShortTimeObjectiveIntelligibilityOptions
   /// The sampling rate of the signals in Hz, from 1 to 384000.
   TORCH_ARG(std::int64_t, fs) = 0;
   /// Whether frames are compared over their frequencies (ESTOI), which also
-  /// fits modulated noise. Default: false.
+  /// fits modulated noise.
   TORCH_ARG(bool, extended) = false;
 
  public:

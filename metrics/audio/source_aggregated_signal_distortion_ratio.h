@@ -13,8 +13,7 @@ namespace tally {
 ///             false));
 struct SourceAggregatedSignalDistortionRatioOptions
     : CenteredSignalOptions<SourceAggregatedSignalDistortionRatioOptions> {
-  /// Whether references are scaled, all speakers' by the same factor. Default:
-  /// true.
+  /// Whether references are scaled, all speakers' by the same factor.
   TORCH_ARG(bool, scale_invariant) = true;
 
  public:

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tally/metrics/classification/balanced_accuracy.h"
+#include "tally/metrics/classification/exact_match.h"
 #include "tally/metrics/classification/hamming_distance.h"
 #include "tally/metrics/common/constants.h"
 
@@ -11,14 +12,6 @@ namespace tally {
 namespace classification = internal::classification;
 
 namespace {
-
-double share_right(const classification::ClassCounts& c) {
-  return classification::divide(c.tp + c.tn(), c.total, 0);
-}
-
-double share_wrong(const classification::ClassCounts& c) {
-  return classification::divide(c.fp() + c.fn(), c.total, 0);
-}
 
 class MeanRecall {
  public:
@@ -39,24 +32,11 @@ class MeanRecall {
   double classes_ = 0;
 };
 
+bool is_global(MultidimAverage average) {
+  return average == MultidimAverage::kGlobal;
+}
+
 }  // namespace
-
-at::Tensor BinaryAccuracy::evaluate(const State& state) const {
-  return classification::rows_of(state, options().multidim_average())
-      .averages(Average::kMicro, share_right);
-}
-
-at::Tensor MulticlassAccuracy::evaluate(const State& state) const {
-  const auto value =
-      [zero = options().zero_division()](const classification::ClassCounts& c) {
-        return classification::divide(c.tp, c.target, zero);
-      };
-  return classification::average_classes(state, options(), value);
-}
-
-at::Tensor MultilabelAccuracy::evaluate(const State& state) const {
-  return classification::average_labels(state, options(), share_right);
-}
 
 at::Tensor BinaryBalancedAccuracy::evaluate(const State& state) const {
   const auto value = [this](const classification::ClassCounts& c) {
@@ -79,11 +59,6 @@ at::Tensor MulticlassBalancedAccuracy::evaluate(const State& state) const {
       });
 }
 
-at::Tensor BinaryHammingDistance::evaluate(const State& state) const {
-  return classification::rows_of(state, options().multidim_average())
-      .averages(Average::kMicro, share_wrong);
-}
-
 at::Tensor MulticlassHammingDistance::evaluate(const State& state) const {
   const auto value =
       [zero = options().zero_division()](const classification::ClassCounts& c) {
@@ -93,8 +68,26 @@ at::Tensor MulticlassHammingDistance::evaluate(const State& state) const {
   return classification::average_classes(state, options(), value);
 }
 
-at::Tensor MultilabelHammingDistance::evaluate(const State& state) const {
-  return classification::average_labels(state, options(), share_wrong);
+MetricSampling BinaryAccuracy::sampling() const {
+  MetricSampling sampling = MetricOf::sampling();
+  if (is_global(options().multidim_average())) {
+    sampling.matches = classification::binary_matches(
+        {options().threshold(), options().input(), options().ignore_index(),
+         metric_options().nan_policy(), metric_options().validate_args()});
+  }
+  return sampling;
+}
+
+MetricSampling MulticlassAccuracy::sampling() const {
+  MetricSampling sampling = MetricOf::sampling();
+  if (is_global(options().multidim_average()) &&
+      options().average() == Average::kMicro) {
+    sampling.matches = classification::class_matches(
+        {options().num_classes(), options().top_k(), options().ignore_index(),
+         metric_options().nan_policy(), metric_options().validate_args()},
+        /*target_dims=*/1);
+  }
+  return sampling;
 }
 
 template class MetricOf<BinaryAccuracy, BinaryCounts, at::Tensor,

@@ -48,8 +48,12 @@ class BinaryAccuracy final
   static constexpr const char* kName = "BinaryAccuracy";
   static constexpr MetricSummary kSummary = internal::kAccuracySummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kAccuracyRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
+  MetricSampling sampling() const override;
 };
 
 /// The fraction of positions whose class is predicted correctly.
@@ -85,8 +89,12 @@ class MulticlassAccuracy final
           R"(\frac{1}{C} \sum_c \frac{TP_c}{TP_c + FN_c})"}
           .multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kRecallRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
+  MetricSampling sampling() const override;
 };
 
 /// The fraction of elements that are predicted correctly.
@@ -117,8 +125,11 @@ class MultilabelAccuracy final
   static constexpr MetricSummary kSummary =
       internal::kAccuracySummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kAccuracyRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 extern template class MetricOf<BinaryAccuracy, BinaryCounts, at::Tensor,

@@ -23,7 +23,7 @@ inline constexpr MetricSummary kAUROCSummary{
 ///     BinaryAUROC auroc(BinaryAUROCOptions().thresholds(200));
 struct BinaryAUROCOptions : BinaryCurveOptions<BinaryAUROCOptions> {
   /// In (0, 1]: only the area up to this false positive rate, standardized such
-  /// that chance gives 0.5 and the best 1 (McClish). Default: none.
+  /// that chance gives 0.5 and the best 1 (McClish).
   TORCH_ARG(std::optional<double>, max_fpr) = std::nullopt;
 
  public:
@@ -82,6 +82,7 @@ class BinaryAUROC final : public MetricOf<BinaryAUROC, BinaryCurve, at::Tensor,
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
+  MetricSampling sampling() const override;
 };
 
 /// The area under the ROC curve of each class against the rest, averaged.
@@ -119,6 +120,7 @@ class MulticlassAUROC final
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
+  MetricSampling sampling() const override;
 };
 
 /// BinaryAUROC of each label, averaged.
@@ -143,6 +145,7 @@ class MultilabelAUROC final
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
+  MetricSampling sampling() const override;
 };
 
 extern template class MetricOf<BinaryAUROC, BinaryCurve, at::Tensor,

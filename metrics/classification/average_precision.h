@@ -64,6 +64,7 @@ class BinaryAveragePrecision final
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
+  MetricSampling sampling() const override;
 };
 
 /// BinaryAveragePrecision of each class against the rest, averaged.

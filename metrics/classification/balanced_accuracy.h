@@ -27,7 +27,7 @@ inline constexpr MetricSummary kBalancedAccuracySummary{
 struct BinaryBalancedAccuracyOptions
     : BinaryCountsOptions<BinaryBalancedAccuracyOptions> {
   /// Rescale such that a constant prediction gives 0 instead of 1 / classes,
-  /// and a perfect one 1. Default: false.
+  /// and a perfect one 1.
   TALLY_INHERITED_ARG(BinaryBalancedAccuracyOptions, bool, adjusted) = false;
 
  public:
@@ -43,7 +43,7 @@ struct MulticlassBalancedAccuracyOptions
   using MulticlassCountsOptions::MulticlassCountsOptions;
 
   /// Rescale such that a constant prediction gives 0 instead of 1 / classes,
-  /// and a perfect one 1. Default: false.
+  /// and a perfect one 1.
   TALLY_INHERITED_ARG(MulticlassBalancedAccuracyOptions, bool,
                       adjusted) = false;
 
@@ -82,6 +82,8 @@ class BinaryBalancedAccuracy final
   static constexpr MetricSummary kSummary =
       internal::kBalancedAccuracySummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr internal::classification::CountCells kCells{
+      /*is_signed=*/false, /*of_both_classes=*/true};
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -113,6 +115,8 @@ class MulticlassBalancedAccuracy final
   static constexpr MetricSummary kSummary =
       internal::kBalancedAccuracySummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr internal::classification::CountCells kCells{
+      /*is_signed=*/false, /*of_both_classes=*/true};
 
   at::Tensor evaluate(const State& state) const;
 };

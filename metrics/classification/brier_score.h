@@ -22,8 +22,7 @@ struct MulticlassBrierScoreOptions
           MulticlassBrierScoreOptions> {
   using MulticlassLossOptions::MulticlassLossOptions;
 
-  /// Halve the score: for 2 classes this equals BinaryBrierScore. Default:
-  /// false.
+  /// Halve the score: for 2 classes this equals BinaryBrierScore.
   TALLY_INHERITED_ARG(MulticlassBrierScoreOptions, bool, scale_by_half) = false;
 
  public:

@@ -30,14 +30,12 @@ struct EnumNames<CalibrationNorm> {
 
 /// Options of BinaryCalibrationError.
 struct BinaryCalibrationErrorOptions {
-  /// Number of equal-width bins over [0, 1]; at least 1. Default: 15.
+  /// Number of equal-width bins over [0, 1]; at least 1.
   TORCH_ARG(std::int64_t, n_bins) = 15;
-  /// Default: kL1.
   TORCH_ARG(CalibrationNorm, norm) = CalibrationNorm::kL1;
   /// The kind of scores in preds. Default: probabilities.
   TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target are ignored. It need not be 0 or 1. Default:
-  /// none.
+  /// Positions with this target are ignored. It need not be 0 or 1.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
@@ -65,14 +63,12 @@ struct MulticlassCalibrationErrorOptions {
 
   /// Targets are 0 to num_classes - 1.
   TORCH_ARG(std::int64_t, num_classes);
-  /// Number of equal-width bins over [0, 1]; at least 1. Default: 15.
+  /// Number of equal-width bins over [0, 1]; at least 1.
   TORCH_ARG(std::int64_t, n_bins) = 15;
-  /// Default: kL1.
   TORCH_ARG(CalibrationNorm, norm) = CalibrationNorm::kL1;
   /// The kind of scores in preds. Default: probabilities.
   TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target are ignored. It need not be a class. Default:
-  /// none.
+  /// Positions with this target are ignored. It need not be a class.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:

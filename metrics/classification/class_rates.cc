@@ -23,30 +23,6 @@ namespace classification = internal::classification;
 
 namespace {
 
-auto precision(double zero) {
-  return [zero](const classification::ClassCounts& c) {
-    return classification::divide(c.tp, c.predicted, zero);
-  };
-}
-
-auto recall(double zero) {
-  return [zero](const classification::ClassCounts& c) {
-    return classification::divide(c.tp, c.target, zero);
-  };
-}
-
-auto specificity(double zero) {
-  return [zero](const classification::ClassCounts& c) {
-    return classification::divide(c.tn(), c.total - c.target, zero);
-  };
-}
-
-auto negative_predictive_value(double zero) {
-  return [zero](const classification::ClassCounts& c) {
-    return classification::divide(c.tn(), c.total - c.predicted, zero);
-  };
-}
-
 auto f_score(double beta, double zero) {
   return [=](const classification::ClassCounts& c) {
     const double b2 = beta * beta;
@@ -55,76 +31,7 @@ auto f_score(double beta, double zero) {
   };
 }
 
-auto jaccard_index(double zero) {
-  return [zero](const classification::ClassCounts& c) {
-    return classification::divide(c.tp, c.predicted + c.fn(), zero);
-  };
-}
-
 }  // namespace
-
-at::Tensor BinaryPrecision::evaluate(const State& state) const {
-  return classification::rows_of(state, options().multidim_average())
-      .averages(Average::kMicro, precision(options().zero_division()));
-}
-
-at::Tensor MulticlassPrecision::evaluate(const State& state) const {
-  return classification::average_classes(state, options(),
-                                         precision(options().zero_division()));
-}
-
-at::Tensor MultilabelPrecision::evaluate(const State& state) const {
-  return classification::average_labels(state, options(),
-                                        precision(options().zero_division()));
-}
-
-at::Tensor BinaryRecall::evaluate(const State& state) const {
-  return classification::rows_of(state, options().multidim_average())
-      .averages(Average::kMicro, recall(options().zero_division()));
-}
-
-at::Tensor MulticlassRecall::evaluate(const State& state) const {
-  return classification::average_classes(state, options(),
-                                         recall(options().zero_division()));
-}
-
-at::Tensor MultilabelRecall::evaluate(const State& state) const {
-  return classification::average_labels(state, options(),
-                                        recall(options().zero_division()));
-}
-
-at::Tensor BinarySpecificity::evaluate(const State& state) const {
-  return classification::rows_of(state, options().multidim_average())
-      .averages(Average::kMicro, specificity(options().zero_division()));
-}
-
-at::Tensor MulticlassSpecificity::evaluate(const State& state) const {
-  return classification::average_classes(
-      state, options(), specificity(options().zero_division()));
-}
-
-at::Tensor MultilabelSpecificity::evaluate(const State& state) const {
-  return classification::average_labels(state, options(),
-                                        specificity(options().zero_division()));
-}
-
-at::Tensor BinaryNegativePredictiveValue::evaluate(const State& state) const {
-  return classification::rows_of(state, options().multidim_average())
-      .averages(Average::kMicro,
-                negative_predictive_value(options().zero_division()));
-}
-
-at::Tensor MulticlassNegativePredictiveValue::evaluate(
-    const State& state) const {
-  return classification::average_classes(
-      state, options(), negative_predictive_value(options().zero_division()));
-}
-
-at::Tensor MultilabelNegativePredictiveValue::evaluate(
-    const State& state) const {
-  return classification::average_labels(
-      state, options(), negative_predictive_value(options().zero_division()));
-}
 
 at::Tensor BinaryFBetaScore::evaluate(const State& state) const {
   return classification::rows_of(state, options().multidim_average())
@@ -157,13 +64,8 @@ at::Tensor MultilabelF1Score::evaluate(const State& state) const {
                                         f_score(1, options().zero_division()));
 }
 
-at::Tensor BinaryJaccardIndex::evaluate(const State& state) const {
-  return classification::rows_of(state, options().multidim_average())
-      .averages(Average::kMicro, jaccard_index(options().zero_division()));
-}
-
 at::Tensor MulticlassJaccardIndex::evaluate(const State& state) const {
-  const auto value = jaccard_index(options().zero_division());
+  const auto value = classification::share_of(kRate, options().zero_division());
   if (options().average() == Average::kMicro) {
     // A wrong prediction is in the union of its target's class already.
     return classification::rows_of(state, options())
@@ -172,11 +74,6 @@ at::Tensor MulticlassJaccardIndex::evaluate(const State& state) const {
         });
   }
   return classification::average_classes(state, options(), value);
-}
-
-at::Tensor MultilabelJaccardIndex::evaluate(const State& state) const {
-  return classification::average_labels(
-      state, options(), jaccard_index(options().zero_division()));
 }
 
 template class MetricOf<BinaryFBetaScore, BinaryCounts, at::Tensor,

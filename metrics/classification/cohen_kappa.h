@@ -46,7 +46,7 @@ struct MulticlassCohenKappaOptions
   using MulticlassCountsOptions::MulticlassCountsOptions;
 
   /// Values other than kNone are for ordered classes; kQuadratic supports at
-  /// most 46340 classes. Default: kNone.
+  /// most 46340 classes.
   TALLY_INHERITED_ARG(MulticlassCohenKappaOptions, KappaWeights,
                       weights) = KappaWeights::kNone;
 
@@ -91,6 +91,8 @@ class BinaryCohenKappa final
   static constexpr MetricSummary kSummary =
       internal::kCohenKappaSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr internal::classification::CountCells kCells{
+      /*is_signed=*/true, /*of_both_classes=*/true};
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -125,6 +127,8 @@ class MulticlassCohenKappa final
   static constexpr MetricSummary kSummary =
       internal::kCohenKappaSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr internal::classification::CountCells kCells{
+      /*is_signed=*/true, /*of_both_classes=*/true};
 
   at::Tensor evaluate(const State& state) const;
 };

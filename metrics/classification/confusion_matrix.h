@@ -38,7 +38,6 @@ struct EnumNames<Normalize> {
 /// Options of BinaryConfusionMatrix.
 struct BinaryConfusionMatrixOptions
     : BinaryCountsOptions<BinaryConfusionMatrixOptions> {
-  /// Default: kNone.
   TALLY_INHERITED_ARG(BinaryConfusionMatrixOptions, Normalize,
                       normalize) = Normalize::kNone;
 
@@ -58,7 +57,6 @@ struct MultilabelConfusionMatrixOptions
     : MultilabelCountsOptions<MultilabelConfusionMatrixOptions> {
   using MultilabelCountsOptions::MultilabelCountsOptions;
 
-  /// Default: kNone.
   TALLY_INHERITED_ARG(MultilabelConfusionMatrixOptions, Normalize,
                       normalize) = Normalize::kNone;
 
@@ -83,7 +81,6 @@ struct MulticlassConfusionMatrixOptions
     : MulticlassConfusionOptions<MulticlassConfusionMatrixOptions> {
   using MulticlassConfusionOptions::MulticlassConfusionOptions;
 
-  /// Default: kNone.
   TALLY_INHERITED_ARG(MulticlassConfusionMatrixOptions, Normalize,
                       normalize) = Normalize::kNone;
 

@@ -1,6 +1,7 @@
 #include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/average_precision.h"
 #include "tally/metrics/classification/curves/curve_counts.h"
+#include "tally/metrics/classification/curves/curve_sampling.h"
 #include "tally/metrics/classification/curves/curve_values.h"
 #include "tally/metrics/classification/equal_error_rate.h"
 #include "tally/metrics/classification/log_auc.h"
@@ -96,6 +97,40 @@ at::Tensor MulticlassEER::evaluate(const State& state) const {
 at::Tensor MultilabelEER::evaluate(const State& state) const {
   return classification::average_values({state, options()}, options().average(),
                                         classification::equal_error_rate);
+}
+
+MetricSampling BinaryAUROC::sampling() const {
+  MetricSampling sampling;
+  if (options().max_fpr()) return sampling;
+  const bool is_exact = options().thresholds().exact();
+  sampling.pairs = classification::pairs_of(options(), /*target_dims=*/1);
+  sampling.pairs->takes_weights = is_exact;
+  if (is_exact) sampling.scores = classification::scores_of(CurveArea::kRoc);
+  return sampling;
+}
+
+MetricSampling MulticlassAUROC::sampling() const {
+  MetricSampling sampling;
+  if (options().average() == Average::kNone) {
+    sampling.pairs = classification::pairs_of(options(), /*target_dims=*/1);
+  }
+  return sampling;
+}
+
+MetricSampling MultilabelAUROC::sampling() const {
+  MetricSampling sampling;
+  if (options().average() == Average::kNone) {
+    sampling.pairs = classification::pairs_of(options(), /*target_dims=*/2);
+  }
+  return sampling;
+}
+
+MetricSampling BinaryAveragePrecision::sampling() const {
+  MetricSampling sampling;
+  if (options().thresholds().exact()) {
+    sampling.scores = classification::scores_of(CurveArea::kPrecisionRecall);
+  }
+  return sampling;
 }
 
 template class MetricOf<BinaryAUROC, BinaryCurve, at::Tensor,

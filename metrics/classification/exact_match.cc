@@ -22,10 +22,12 @@ at::Tensor no_bits(at::IntArrayRef sizes) {
 
 at::Tensor bits_of(const at::Tensor& seen, const at::Tensor& wrong,
                    const at::Tensor& nan) {
-  const auto bit = [](const at::Tensor& mask, MatchBits value) {
+  const auto bit = [](const at::Tensor& mask, MatchSampling::Bits value) {
     return mask.to(at::kByte).mul(static_cast<std::int64_t>(value));
   };
-  return bit(seen, kSeen).add(bit(wrong, kWrong)).add(bit(nan, kNan));
+  return bit(seen, MatchSampling::kSeen)
+      .add(bit(wrong, MatchSampling::kWrong))
+      .add(bit(nan, MatchSampling::kNan));
 }
 
 // NaN weights are checked, and NaN leaves under kIgnore.
@@ -55,9 +57,9 @@ Matches sum_matches(const at::Tensor& bits, const at::Tensor& weight,
   };
   Matches state;
   if (!bits.is_cpu()) {
-    const at::Tensor counted = mask(kSeen).to(at::kDouble);
-    const at::Tensor right =
-        counted.masked_fill(mask(kWrong), 0).masked_fill(mask(kNan), kNaN);
+    const at::Tensor counted = mask(MatchSampling::kSeen).to(at::kDouble);
+    const at::Tensor right = counted.masked_fill(mask(MatchSampling::kWrong), 0)
+                                 .masked_fill(mask(MatchSampling::kNan), kNaN);
     if (samplewise) {
       state.samples = Rows(right.sum(1).div(counted.sum(1)));
       return state;
@@ -81,11 +83,11 @@ Matches sum_matches(const at::Tensor& bits, const at::Tensor& weight,
   for (std::int64_t n = 0; n < samples; ++n) {
     if (samplewise) matches = total = 0;
     for (std::int64_t i = n * parts; i < (n + 1) * parts; ++i) {
-      if (!(data[i] & kSeen)) continue;
+      if (!(data[i] & MatchSampling::kSeen)) continue;
       const double own = weights ? weights[i] : 1;
       total += own;
-      if (data[i] & kNan) matches = kNaN;
-      if (!(data[i] & kWrong)) matches += own;
+      if (data[i] & MatchSampling::kNan) matches = kNaN;
+      if (!(data[i] & MatchSampling::kWrong)) matches += own;
     }
     if (samplewise) values.mutable_data_ptr<double>()[n] = matches / total;
   }
@@ -103,9 +105,10 @@ at::Tensor match_bits(const MulticlassBatch& batch) {
   auto* const data = bits.mutable_data_ptr<std::uint8_t>();
   for_each_prediction(batch, [=](std::int64_t, std::int64_t sample,
                                  std::int64_t predicted, std::int64_t target) {
-    data[sample] |= kSeen | (predicted == kNanClass ? kNan
-                             : predicted != target  ? kWrong
-                                                    : 0);
+    data[sample] |=
+        MatchSampling::kSeen | (predicted == kNanClass ? MatchSampling::kNan
+                                : predicted != target  ? MatchSampling::kWrong
+                                                       : 0);
   });
   return bits;
 }
@@ -129,9 +132,9 @@ at::Tensor match_bits(const BinaryBatch& batch) {
   auto* const data = bits.mutable_data_ptr<std::uint8_t>();
   for_each_element(batch, [=](std::int64_t index, int predicted, int target) {
     data[index / row * positions + index % positions] |=
-        kSeen | (predicted == kNanElement ? kNan
-                 : predicted != target    ? kWrong
-                                          : 0);
+        MatchSampling::kSeen | (predicted == kNanElement ? MatchSampling::kNan
+                                : predicted != target    ? MatchSampling::kWrong
+                                                         : 0);
   });
   return bits;
 }
@@ -146,6 +149,43 @@ at::Tensor match_bits_by_tensors(const BinaryBatch& batch) {
                                .logical_and(elements.kept)
                                .logical_and(elements.nan.logical_not());
   return bits_of(any(elements.kept), any(wrong), any(elements.nan));
+}
+
+namespace {
+
+template <class Batch>
+at::Tensor bits_of_batch(const Batch& batch) {
+  return batch.target().is_cpu() ? match_bits(batch)
+                                 : match_bits_by_tensors(batch);
+}
+
+RateSampling rate_of_matches(std::int64_t target_dims) {
+  RateSampling rate;
+  rate.proportions = [](const AnyState& state) {
+    const auto& own = state.get<Matches>();
+    return std::vector<Proportion>{{own.matches.value(), own.total.value()}};
+  };
+  rate.target_dims = target_dims;
+  return rate;
+}
+
+// Several positions of a sample are one match.
+constexpr std::int64_t kAnyDims = 64;
+
+}  // namespace
+
+MatchSampling binary_matches(const BinaryRules& rules) {
+  return {[rules](const at::Tensor& preds, const at::Tensor& target) {
+    return bits_of_batch(BinaryBatch(rules, preds, target));
+  }};
+}
+
+MatchSampling class_matches(const MulticlassRules& rules,
+                            std::int64_t target_dims) {
+  return {[rules](const at::Tensor& preds, const at::Tensor& target) {
+            return bits_of_batch(MulticlassBatch(rules, preds, target));
+          },
+          target_dims};
 }
 
 }  // namespace internal::classification
@@ -171,10 +211,8 @@ MulticlassMatches::State MulticlassMatches::observe(
                                            {batch.samples()}, rules_.nan_policy)
                   .unsqueeze(1);
   }
-  return classification::sum_matches(
-      batch.target().is_cpu() ? classification::match_bits(batch)
-                              : classification::match_bits_by_tensors(batch),
-      weights, samplewise_);
+  return classification::sum_matches(classification::bits_of_batch(batch),
+                                     weights, samplewise_);
 }
 
 MultilabelMatches::MultilabelMatches(const Options& options,
@@ -198,10 +236,8 @@ MultilabelMatches::State MultilabelMatches::observe(
         classification::match_weight(batch.weight(), batch.target(),
                                      batch.weight().sizes(), rules_.nan_policy);
   }
-  return classification::sum_matches(
-      batch.is_plain() ? classification::match_bits(batch)
-                       : classification::match_bits_by_tensors(batch),
-      weights, samplewise_);
+  return classification::sum_matches(classification::bits_of_batch(batch),
+                                     weights, samplewise_);
 }
 
 at::Tensor MulticlassExactMatch::evaluate(const State& state) const {
@@ -212,6 +248,34 @@ at::Tensor MulticlassExactMatch::evaluate(const State& state) const {
 at::Tensor MultilabelExactMatch::evaluate(const State& state) const {
   return classification::value_of(
       state, options().multidim_average() == MultidimAverage::kSamplewise);
+}
+
+MetricSampling MulticlassExactMatch::sampling() const {
+  if (options().multidim_average() != MultidimAverage::kGlobal) return {};
+  MetricSampling sampling;
+  sampling.rate = classification::rate_of_matches(classification::kAnyDims);
+  sampling.matches = classification::class_matches(
+      {options().num_classes(), options().top_k(), options().ignore_index(),
+       metric_options().nan_policy(), metric_options().validate_args()},
+      classification::kAnyDims);
+  return sampling;
+}
+
+MetricSampling MultilabelExactMatch::sampling() const {
+  if (options().multidim_average() != MultidimAverage::kGlobal) return {};
+  MetricSampling sampling;
+  sampling.rate = classification::rate_of_matches(/*target_dims=*/2);
+  const classification::BinaryRules rules{
+      options().threshold(), options().input(), options().ignore_index(),
+      metric_options().nan_policy(), metric_options().validate_args()};
+  sampling.matches = MatchSampling{
+      [rules, labels = options().num_labels()](const at::Tensor& preds,
+                                               const at::Tensor& target) {
+        return classification::bits_of_batch(
+            classification::MultilabelBatch(rules, labels, preds, target));
+      },
+      /*target_dims=*/2};
+  return sampling;
 }
 
 template class MetricOf<MulticlassExactMatch, MulticlassMatches, at::Tensor>;

@@ -45,11 +45,9 @@ struct Matches {
   }
 };
 
-/// Status bits of an item that matches if all of its elements do.
-enum MatchBits : std::uint8_t { kSeen = 1, kWrong = 2, kNan = 4 };
-
-/// The state for bits [samples, parts], optionally weighted ([samples, parts]):
-/// the sums over all, or the mean over the parts of each sample.
+/// The state for bits (MatchSampling) [samples, parts], optionally weighted
+/// ([samples, parts]): the sums over all, or the mean over the parts of each
+/// sample.
 Matches sum_matches(const at::Tensor& bits, const at::Tensor& weight,
                     bool samplewise);
 
@@ -59,6 +57,11 @@ at::Tensor match_bits(const MulticlassBatch& batch);
 at::Tensor match_bits_by_tensors(const MulticlassBatch& batch);
 at::Tensor match_bits(const BinaryBatch& batch);
 at::Tensor match_bits_by_tensors(const BinaryBatch& batch);
+
+/// Whether rows are correct: of two classes, of several, of labels.
+MatchSampling binary_matches(const BinaryRules& rules);
+MatchSampling class_matches(const MulticlassRules& rules,
+                            std::int64_t target_dims);
 
 }  // namespace internal::classification
 
@@ -142,6 +145,7 @@ class MulticlassExactMatch final
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
+  MetricSampling sampling() const override;
 };
 
 /// The fraction of samples whose labels are all predicted correctly.
@@ -180,6 +184,7 @@ class MultilabelExactMatch final
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
+  MetricSampling sampling() const override;
 };
 
 extern template class MetricOf<MulticlassExactMatch, MulticlassMatches,

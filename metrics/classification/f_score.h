@@ -47,7 +47,7 @@ struct FBetaOptions : Base {
   /// 1, which is the F1 score.
   TALLY_INHERITED_ARG(Self, double, beta);
   /// The value (of a class or label) if the metric divides by zero: 0, 1, or
-  /// NaN, which also excludes it from averages. Default: 0.
+  /// NaN, which also excludes it from averages.
   TALLY_INHERITED_ARG(Self, double, zero_division) = 0;
 
  public:
@@ -127,6 +127,7 @@ class BinaryFBetaScore final
   static constexpr MetricSummary kSummary =
       internal::kFBetaScoreSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr internal::classification::CountCells kCells{};
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -156,6 +157,7 @@ class BinaryF1Score final : public MetricOf<BinaryF1Score, BinaryCounts,
   static constexpr const char* kName = "BinaryF1Score";
   static constexpr MetricSummary kSummary = internal::kF1ScoreSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kF1Rate;
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -188,6 +190,7 @@ class MulticlassFBetaScore final
   static constexpr MetricSummary kSummary =
       internal::kFBetaScoreSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr internal::classification::CountCells kCells{};
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -220,6 +223,7 @@ class MulticlassF1Score final
   static constexpr MetricSummary kSummary =
       internal::kF1ScoreSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kF1Rate;
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -284,6 +288,7 @@ class MultilabelF1Score final
   static constexpr MetricSummary kSummary =
       internal::kF1ScoreSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kF1Rate;
 
   at::Tensor evaluate(const State& state) const;
 };

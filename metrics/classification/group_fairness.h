@@ -33,13 +33,12 @@ struct BinaryGroupOptions {
   /// Groups are 0 to num_groups - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_groups);
   /// Scores above it are predicted as 1; it is rounded to their dtype. For
-  /// probabilities, in [0, 1]. Default: 0.5.
+  /// probabilities, in [0, 1].
   TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
   /// The kind of floating-point preds; with logits the threshold still applies
   /// to probabilities. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target are ignored. It need not be 0 or 1. Default:
-  /// none.
+  /// Positions with this target are ignored. It need not be 0 or 1.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 
@@ -89,7 +88,6 @@ struct EnumNames<FairnessTask> {
 struct BinaryFairnessOptions : BinaryGroupOptions<BinaryFairnessOptions> {
   using BinaryGroupOptions::BinaryGroupOptions;
 
-  /// Default: kAll.
   TALLY_INHERITED_ARG(BinaryFairnessOptions, FairnessTask,
                       task) = FairnessTask::kAll;
 

@@ -52,8 +52,11 @@ class BinaryHammingDistance final
   static constexpr MetricSummary kSummary =
       internal::kHammingDistanceSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = false;
+  static constexpr auto kRate = internal::classification::kErrorRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 /// The fraction of positions whose class is predicted incorrectly.
@@ -86,6 +89,7 @@ class MulticlassHammingDistance final
   static constexpr MetricSummary kSummary =
       internal::kHammingDistanceSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = false;
+  static constexpr auto kRate = internal::classification::kMissRate;
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -117,8 +121,11 @@ class MultilabelHammingDistance final
   static constexpr MetricSummary kSummary =
       internal::kHammingDistanceSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = false;
+  static constexpr auto kRate = internal::classification::kErrorRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 extern template class MetricOf<BinaryHammingDistance, BinaryCounts, at::Tensor,

@@ -25,10 +25,9 @@ inline constexpr MetricSummary kHingeLossSummary{
 
 /// Options of BinaryHingeLoss.
 struct BinaryHingeLossOptions {
-  /// Use squared losses. Default: false.
+  /// Use squared losses.
   TORCH_ARG(bool, squared) = false;
-  /// Positions with this target are ignored. It need not be 0 or 1. Default:
-  /// none.
+  /// Positions with this target are ignored. It need not be 0 or 1.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
@@ -63,12 +62,10 @@ struct MulticlassHingeLossOptions {
 
   /// Targets are 0 to num_classes - 1.
   TORCH_ARG(std::int64_t, num_classes);
-  /// Use squared losses. Default: false.
+  /// Use squared losses.
   TORCH_ARG(bool, squared) = false;
-  /// Default: kCrammerSinger.
   TORCH_ARG(HingeMode, mode) = HingeMode::kCrammerSinger;
-  /// Positions with this target are ignored. It need not be a class. Default:
-  /// none.
+  /// Positions with this target are ignored. It need not be a class.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:

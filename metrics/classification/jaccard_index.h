@@ -53,8 +53,11 @@ class BinaryJaccardIndex final
   static constexpr MetricSummary kSummary =
       internal::kJaccardIndexSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kJaccardRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 /// The intersection over the union of predictions and targets of a class.
@@ -86,6 +89,7 @@ class MulticlassJaccardIndex final
   static constexpr MetricSummary kSummary =
       internal::kJaccardIndexSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kJaccardRate;
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -118,8 +122,11 @@ class MultilabelJaccardIndex final
   static constexpr MetricSummary kSummary =
       internal::kJaccardIndexSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kJaccardRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 extern template class MetricOf<BinaryJaccardIndex, BinaryCounts, at::Tensor,

@@ -25,7 +25,6 @@ struct MulticlassLogLossOptions
   using MulticlassLossOptions::MulticlassLossOptions;
 
   /// If true, the weighted mean over the positions; if false, the weighted sum.
-  /// Default: true.
   TALLY_INHERITED_ARG(MulticlassLogLossOptions, bool, normalize) = true;
 
  public:
@@ -42,7 +41,6 @@ struct MulticlassLogLossOptions
 struct BinaryLogLossOptions
     : internal::classification::BinaryLossOptions<BinaryLogLossOptions> {
   /// If true, the weighted mean over the positions; if false, the weighted sum.
-  /// Default: true.
   TALLY_INHERITED_ARG(BinaryLogLossOptions, bool, normalize) = true;
 
  public:
@@ -69,13 +67,10 @@ struct MultilabelLogLossOptions {
   /// The kind of scores in preds. Default: probabilities.
   TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
   /// kMacro and kWeighted average over the labels with counted elements.
-  /// Default: kMacro.
   TORCH_ARG(Average, average) = Average::kMacro;
   /// If true, the weighted mean over the elements; if false, the weighted sum.
-  /// Default: true.
   TORCH_ARG(bool, normalize) = true;
-  /// Elements with this target are ignored. It need not be 0 or 1. Default:
-  /// none.
+  /// Elements with this target are ignored. It need not be 0 or 1.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:

@@ -63,6 +63,8 @@ class BinaryMatthewsCorrCoef final
   static constexpr MetricSummary kSummary =
       internal::kMatthewsCorrCoefSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr internal::classification::CountCells kCells{
+      /*is_signed=*/true, /*of_both_classes=*/true};
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -103,6 +105,8 @@ class MulticlassMatthewsCorrCoef final
           "Matthews 1975; Gorodkin 2004"}
           .multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr internal::classification::CountCells kCells{
+      /*is_signed=*/true, /*of_both_classes=*/true};
 
   at::Tensor evaluate(const State& state) const;
 };

@@ -23,7 +23,7 @@ struct MultilabelRankingOptions {
 
   /// The size of dimension 1 of preds and target.
   TORCH_ARG(std::int64_t, num_labels);
-  /// Labels with this target are removed from their sample. Default: none.
+  /// Labels with this target are removed from their sample.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:

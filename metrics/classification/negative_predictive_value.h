@@ -49,8 +49,12 @@ class BinaryNegativePredictiveValue final
   static constexpr MetricSummary kSummary =
       internal::kNegativePredictiveValueSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate =
+      internal::classification::kNegativePredictiveRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 /// Fraction of predictions of other classes that are correct in excluding the
@@ -83,8 +87,12 @@ class MulticlassNegativePredictiveValue final
   static constexpr MetricSummary kSummary =
       internal::kNegativePredictiveValueSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate =
+      internal::classification::kNegativePredictiveRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 /// Fraction of predictions without the label that are correct.
@@ -116,8 +124,12 @@ class MultilabelNegativePredictiveValue final
   static constexpr MetricSummary kSummary =
       internal::kNegativePredictiveValueSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate =
+      internal::classification::kNegativePredictiveRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 extern template class MetricOf<BinaryNegativePredictiveValue, BinaryCounts,

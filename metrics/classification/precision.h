@@ -49,8 +49,11 @@ class BinaryPrecision final
   static constexpr MetricSummary kSummary =
       internal::kPrecisionSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kPrecisionRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 /// Fraction of predictions of the class that are correct.
@@ -82,8 +85,11 @@ class MulticlassPrecision final
   static constexpr MetricSummary kSummary =
       internal::kPrecisionSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kPrecisionRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 /// Fraction of predictions of the label that are correct.
@@ -114,8 +120,11 @@ class MultilabelPrecision final
   static constexpr MetricSummary kSummary =
       internal::kPrecisionSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kPrecisionRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 extern template class MetricOf<BinaryPrecision, BinaryCounts, at::Tensor,

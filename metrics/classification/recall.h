@@ -47,8 +47,11 @@ class BinaryRecall final : public MetricOf<BinaryRecall, BinaryCounts,
   static constexpr const char* kName = "BinaryRecall";
   static constexpr MetricSummary kSummary = internal::kRecallSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kRecallRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 /// Fraction of targets of the class that are found.
@@ -80,8 +83,11 @@ class MulticlassRecall final
   static constexpr MetricSummary kSummary =
       internal::kRecallSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kRecallRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 /// Fraction of targets with the label that are found.
@@ -112,8 +118,11 @@ class MultilabelRecall final
   static constexpr MetricSummary kSummary =
       internal::kRecallSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kRecallRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 extern template class MetricOf<BinaryRecall, BinaryCounts, at::Tensor,

@@ -49,8 +49,11 @@ class BinarySpecificity final
   static constexpr MetricSummary kSummary =
       internal::kSpecificitySummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kSpecificityRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 /// Fraction of targets of other classes that are not predicted as the class.
@@ -82,8 +85,11 @@ class MulticlassSpecificity final
   static constexpr MetricSummary kSummary =
       internal::kSpecificitySummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kSpecificityRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 /// Fraction of targets without the label that are found.
@@ -115,8 +121,11 @@ class MultilabelSpecificity final
   static constexpr MetricSummary kSummary =
       internal::kSpecificitySummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
+  static constexpr auto kRate = internal::classification::kSpecificityRate;
 
-  at::Tensor evaluate(const State& state) const;
+  at::Tensor evaluate(const State& state) const {
+    return internal::classification::rate_in(state, options(), kRate);
+  }
 };
 
 extern template class MetricOf<BinarySpecificity, BinaryCounts, at::Tensor,

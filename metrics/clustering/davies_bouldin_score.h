@@ -18,7 +18,7 @@ namespace tally {
 struct DaviesBouldinScoreOptions {
   /// How wide a cluster is: 1, the mean distance of its points to its centroid,
   /// for which the points are kept; 2, the root of the mean squared distance,
-  /// for which sums will do. Default: 1.
+  /// for which sums will do.
   TORCH_ARG(std::int64_t, q) = 1;
   /// Centroids that are known beforehand, [K, D] row by row, for the labels 0
   /// to K - 1: then sums will do for q = 1 as well, and any other label is an

@@ -28,7 +28,6 @@ struct DunnIndexOptions {
   /// Distances are p-norms of differences: 1 or more, also infinity. Default:
   /// 2.
   TORCH_ARG(double, p);
-  /// Default: kCentroid.
   TORCH_ARG(DunnMethod, method) = DunnMethod::kCentroid;
 
  public:

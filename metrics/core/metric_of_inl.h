@@ -5,6 +5,7 @@
 // only those that are not.
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/sampling.h"
 
 namespace tally {
 
@@ -122,6 +123,18 @@ template <class Derived, class Observer, class Result, class Options>
 std::optional<bool>
 MetricOf<Derived, Observer, Result, Options>::higher_is_better() const {
   return Derived::kHigherIsBetter;
+}
+
+template <class Derived, class Observer, class Result, class Options>
+MetricSampling MetricOf<Derived, Observer, Result, Options>::sampling() const {
+  MetricSampling sampling;
+  if constexpr (internal::kHas<internal::SamplingOf, Observer, Derived>) {
+    sampling = Observer::sampling(derived());
+  }
+  if constexpr (internal::kHas<internal::UnitOf, Observer>) {
+    sampling.unit = Observer::kUnit;
+  }
+  return sampling;
 }
 
 template <class Derived, class Observer, class Result, class Options>

@@ -82,6 +82,12 @@ using IdentityOf = decltype(std::declval<const Observer&>().identity());
 template <class Observer>
 using SourceOf = typename Observer::Source;
 
+// See MetricSampling.
+template <class Observer, class Metric>
+using SamplingOf = decltype(Observer::sampling(std::declval<const Metric&>()));
+template <class Observer>
+using UnitOf = decltype(Observer::kUnit);
+
 template <class Options>
 using ValidateOf = decltype(std::declval<const Options&>().validate(""));
 

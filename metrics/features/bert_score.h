@@ -7,12 +7,12 @@ namespace tally {
 
 /// Options of BERTScore.
 struct BERTScoreOptions {
-  /// The precision of unrelated texts, below 1: a precision x becomes
-  /// (x - baseline) / (1 - baseline). Default: 0.
+  /// The precision of unrelated texts, below 1: a precision x becomes (x -
+  /// baseline) / (1 - baseline).
   TORCH_ARG(double, precision_baseline) = 0;
-  /// The same for recall. Default: 0.
+  /// The same for recall.
   TORCH_ARG(double, recall_baseline) = 0;
-  /// The same for F1. Default: 0.
+  /// The same for F1.
   TORCH_ARG(double, f1_baseline) = 0;
 
  public:

@@ -8,8 +8,7 @@ namespace tally {
 
 /// Options of ImprovedPrecisionRecall.
 struct ImprovedPrecisionRecallOptions {
-  /// A sample's neighborhood reaches to its k-th nearest other sample. Default:
-  /// 3.
+  /// A sample's neighborhood reaches to its k-th nearest other sample.
   TORCH_ARG(std::int64_t, k) = 3;
 
  public:
@@ -21,8 +20,7 @@ struct ImprovedPrecisionRecallOptions {
 
 /// Options of DensityCoverage.
 struct DensityCoverageOptions {
-  /// A sample's neighborhood reaches to its k-th nearest other sample. Default:
-  /// 5.
+  /// A sample's neighborhood reaches to its k-th nearest other sample.
   TORCH_ARG(std::int64_t, k) = 5;
 
  public:

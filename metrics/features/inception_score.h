@@ -8,7 +8,7 @@ namespace tally {
 
 /// Options of InceptionScore.
 struct InceptionScoreOptions {
-  /// The number of parts that samples are divided into. Default: 10.
+  /// The number of parts that samples are divided into.
   TORCH_ARG(std::int64_t, splits) = 10;
 
  public:

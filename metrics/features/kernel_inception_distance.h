@@ -14,18 +14,15 @@ namespace tally {
 ///         KernelInceptionDistanceOptions().subsets(0));  // all pairs
 struct KernelInceptionDistanceOptions {
   /// The number of random subsets that the distance is estimated on, or 0 for
-  /// all samples, which is exact and takes N^2 D operations. Default: 100.
+  /// all samples, which is exact and takes N^2 D operations.
   TORCH_ARG(std::int64_t, subsets) = 100;
-  /// Samples of each kind in a subset, or all if there are fewer. Default:
-  /// 1000.
+  /// Samples of each kind in a subset, or all if there are fewer.
   TORCH_ARG(std::int64_t, subset_size) = 1000;
-  /// The degree of the kernel. Default: 3.
   TORCH_ARG(std::int64_t, degree) = 3;
   /// The factor of products in the kernel. Default: none, 1 / D.
   TORCH_ARG(std::optional<double>, gamma) = std::nullopt;
-  /// The constant of the kernel. Default: 1.
   TORCH_ARG(double, coef) = 1;
-  /// The seed of the subsets. Default: 0.
+  /// The seed of the subsets.
   TORCH_ARG(std::int64_t, seed) = 0;
 
  public:

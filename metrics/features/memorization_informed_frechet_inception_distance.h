@@ -7,7 +7,7 @@ namespace tally {
 
 /// Options of MemorizationInformedFrechetInceptionDistance.
 struct MemorizationInformedFrechetInceptionDistanceOptions {
-  /// A mean distance of at least this, in (0, 1], counts as 1. Default: 0.1.
+  /// A mean distance of at least this, in (0, 1], counts as 1.
   TORCH_ARG(double, cosine_distance_eps) = 0.1;
 
  public:

@@ -13,7 +13,7 @@ namespace tally {
 struct ErrorRelativeGlobalDimensionlessSynthesisOptions
     : ImageOptions<ErrorRelativeGlobalDimensionlessSynthesisOptions> {
   /// The pixel size of the low-resolution original, in pixels of the sharpened
-  /// image; above 0. Default: 4.
+  /// image; above 0.
   TORCH_ARG(double, ratio) = 4;
 
  public:

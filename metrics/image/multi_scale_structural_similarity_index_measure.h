@@ -37,7 +37,6 @@ struct MultiScaleStructuralSimilarityIndexMeasureOptions
   /// Default: 0.0448, 0.2856, 0.3001, 0.2363, 0.1333.
   TORCH_ARG(std::vector<double>, betas) = {0.0448, 0.2856, 0.3001, 0.2363,
                                            0.1333};
-  /// Default: kRelu.
   TORCH_ARG(FactorRule, normalize) = FactorRule::kRelu;
 
  public:

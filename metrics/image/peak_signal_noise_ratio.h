@@ -20,10 +20,10 @@ struct PeakSignalNoiseRatioOptions : ImageOptions<PeakSignalNoiseRatioOptions> {
   /// The difference of the largest and the smallest value that an image can
   /// have, above 0.
   TORCH_ARG(double, data_range) = 0;
-  /// The base of the logarithm, above 1. Default: 10.
+  /// The base of the logarithm, above 1.
   TORCH_ARG(double, base) = 10;
   /// If true, each image has its ratio; if false, there is one for the errors
-  /// of all images together. Default: false.
+  /// of all images together.
   TORCH_ARG(bool, per_image) = false;
 
  public:
@@ -67,6 +67,7 @@ class PeakSignalErrors {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kReal, "real images [N, ...]"},
       {"target", InputKind::kReal, "real images [N, ...]"}};
+  static constexpr const char* kUnit = "image";
   using Options = PeakSignalNoiseRatioOptions;
   using State = ImageScoresState;
 

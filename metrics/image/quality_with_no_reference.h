@@ -10,9 +10,9 @@ namespace tally {
 ///     QualityWithNoReference qnr(QualityWithNoReferenceOptions().alpha(2));
 struct QualityWithNoReferenceOptions
     : SpatialOptions<QualityWithNoReferenceOptions> {
-  /// The exponent of the spectral part, at least 0. Default: 1.
+  /// The exponent of the spectral part, at least 0.
   TORCH_ARG(double, alpha) = 1;
-  /// The exponent of the spatial part, at least 0. Default: 1.
+  /// The exponent of the spatial part, at least 0.
   TORCH_ARG(double, beta) = 1;
 
  public:

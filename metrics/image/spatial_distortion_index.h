@@ -8,10 +8,9 @@ namespace tally {
 /// Options of SpatialDistortionIndex, and of metrics made of it.
 template <class Self>
 struct SpatialOptions : UniversalOptions<Self> {
-  /// The exponent of differences, at least 1. Default: 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, norm_order) = 1;
   /// The size of the windows over which pan is averaged before its resolution
-  /// is reduced. Default: 7.
+  /// is reduced.
   TALLY_INHERITED_ARG(Self, std::int64_t, window_size) = 7;
 
  public:
@@ -86,6 +85,7 @@ class FusionScores {
  public:
   static constexpr const char* kName = Measure::kName;
   static constexpr const auto& kInputs = internal::image::kFusionInputs;
+  static constexpr const char* kUnit = "image";
   using Options = typename Measure::Options;
   using State = ImageScoresState;
 

@@ -11,7 +11,6 @@ namespace tally {
 ///     SpectralDistortionIndex d_lambda(SpectralDistortionIndexOptions().p(2));
 struct SpectralDistortionIndexOptions
     : UniversalOptions<SpectralDistortionIndexOptions> {
-  /// The exponent of differences, at least 1. Default: 1.
   TORCH_ARG(std::int64_t, p) = 1;
 
  public:

@@ -27,15 +27,13 @@ struct StructuralOptions : ImageOptions<Self> {
   /// have, above 0.
   TALLY_INHERITED_ARG(Self, double, data_range) = 0;
   /// Whether windows are Gaussian; if not, all their pixels weigh the same.
-  /// Default: true.
   TALLY_INHERITED_ARG(Self, bool, gaussian_kernel) = true;
-  /// The standard deviation of Gaussian windows, in pixels. Default: 1.5.
   TALLY_INHERITED_ARG(Self, double, sigma) = 1.5;
-  /// The size of windows in each dimension, odd. Default: 11.
+  /// The size of windows in each dimension, odd.
   TALLY_INHERITED_ARG(Self, std::int64_t, kernel_size) = 11;
-  /// The constant of luminance is (k1 data_range)^2. Default: 0.01.
+  /// The constant of luminance is (k1 data_range)^2.
   TALLY_INHERITED_ARG(Self, double, k1) = 0.01;
-  /// The constant of contrast is (k2 data_range)^2. Default: 0.03.
+  /// The constant of contrast is (k2 data_range)^2.
   TALLY_INHERITED_ARG(Self, double, k2) = 0.03;
   /// Default: kValid, as in the original and in scikit-image.
   TALLY_INHERITED_ARG(Self, ImageBorder, border) = ImageBorder::kValid;

@@ -12,7 +12,7 @@ namespace tally {
 ///     TotalVariation variation(
 ///         TotalVariationOptions().reduction(ImageReduction::kMean));
 struct TotalVariationOptions {
-  /// How the values of images become one. Default: kSum.
+  /// How the values of images become one.
   TORCH_ARG(ImageReduction, reduction) = ImageReduction::kSum;
 
  public:
@@ -28,6 +28,7 @@ class Variations {
   static constexpr const char* kName = "Variations";
   static constexpr InputInfo kInputs[] = {
       {"img", InputKind::kReal, "real images [N, C, H, W]"}};
+  static constexpr const char* kUnit = "image";
   using Options = TotalVariationOptions;
   using State = ImageScoresState;
 

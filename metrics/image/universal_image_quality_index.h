@@ -10,12 +10,10 @@ namespace tally {
 /// Options of the universal quality index and of metrics made of it.
 template <class Self>
 struct UniversalOptions : ImageOptions<Self> {
-  /// The size of windows in pixels. Default: 8.
   TALLY_INHERITED_ARG(Self, std::int64_t, kernel_size) = 8;
   /// Whether windows are Gaussian, as in TorchMetrics (with a kernel_size of
-  /// 11); if not, all their pixels weigh the same. Default: false.
+  /// 11); if not, all their pixels weigh the same.
   TALLY_INHERITED_ARG(Self, bool, gaussian_kernel) = false;
-  /// The standard deviation of Gaussian windows, in pixels. Default: 1.5.
   TALLY_INHERITED_ARG(Self, double, sigma) = 1.5;
 
  public:

@@ -22,10 +22,9 @@ struct VisualInformationFidelityOptions
   /// The difference of the largest and the smallest value that an image can
   /// have, above 0.
   TORCH_ARG(double, data_range) = 0;
-  /// The variance of the visual noise, for images from 0 to 255. Default: 2.
+  /// The variance of the visual noise, for images from 0 to 255.
   TORCH_ARG(double, sigma_n_sq) = 2;
   /// Whether the luma of RGB images is compared instead of each channel.
-  /// Default: false.
   TORCH_ARG(bool, luma) = false;
 
  public:

@@ -54,7 +54,7 @@ Moments moments_of(const CellTable& table,
   return moments;
 }
 
-Bounds logit_bounds(double value, double error, ValueRange range,
+Bounds logit_bounds(double value, double error, const CellSampling& range,
                     double deciding, double level) {
   const double width = range.high - range.low;
   const double p = (value - range.low) / width;
@@ -121,8 +121,8 @@ std::vector<std::vector<double>> cell_gradients(const Metric& metric,
 }
 
 std::vector<Bounds> delta_bounds(const Metric& metric, const CellTable& table,
-                                 const FlatResult& value, ValueRange range,
-                                 double level) {
+                                 const FlatResult& value,
+                                 const CellSampling& range, double level) {
   const std::size_t count = value.values.size();
   const auto gradients = cell_gradients(metric, table, count);
   std::vector<Bounds> bounds;

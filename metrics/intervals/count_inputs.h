@@ -12,18 +12,4 @@ namespace tally::internal::intervals {
 /// preds, target, and optionally weight.
 void check_counted(const Metric& metric, Inputs inputs, std::int64_t dims);
 
-/// Calls f with the metric as one of the types; returns whether it is.
-template <class... Types, class F>
-bool visit_metric(const Metric& metric, const F& f) {
-  bool found = false;
-  const auto visit_one = [&](const auto* one) {
-    if (one != nullptr) {
-      f(*one);
-      found = true;
-    }
-  };
-  (visit_one(found ? nullptr : dynamic_cast<const Types*>(&metric)), ...);
-  return found;
-}
-
 }  // namespace tally::internal::intervals

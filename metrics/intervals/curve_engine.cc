@@ -7,14 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/classification/auroc.h"
-#include "tally/metrics/classification/average_precision.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/tensor_of.h"
-#include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/curve_samples.h"
 #include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/intervals/resampling_engine.h"
+#include "tally/metrics/sampling.h"
 #include "tally/state/state_parts.h"
 
 namespace tally::internal::intervals {
@@ -76,7 +74,7 @@ std::vector<std::uint8_t> marks_of(CurveArea kind,
   return marks;
 }
 
-/// The ids of the rows of a CurveState's samples, in their order.
+/// The ids of the rows of the scores that a metric keeps, in their order.
 struct CurveIds {
   Rows unweighted;  // int64
   Rows weighted;
@@ -86,10 +84,11 @@ struct CurveIds {
 class CurveEngine final : public ResamplingEngine {
  public:
   CurveEngine(std::unique_ptr<Metric> metric, const IntervalOptions& options,
-              CurveArea kind)
-      : ResamplingEngine(std::move(metric), options), kind_(kind) {}
+              ScoreSampling scores)
+      : ResamplingEngine(std::move(metric), options),
+        scores_(std::move(scores)) {}
 
-  bool has_bca() const override { return kind_ == CurveArea::kRoc; }
+  bool has_bca() const override { return scores_.area == CurveArea::kRoc; }
   AnyState identity() const override {
     return identity_with(AnyState::of(CurveIds()));
   }
@@ -97,7 +96,7 @@ class CurveEngine final : public ResamplingEngine {
                    const std::vector<std::int64_t>& ids) const override;
   std::vector<std::vector<double>> replicates(const AnyState& state,
                                               std::int64_t) const override {
-    return {replicate_areas(kind_, weights_, samples_of(state))};
+    return {replicate_areas(scores_.area, weights_, samples_of(state))};
   }
 
  protected:
@@ -108,9 +107,9 @@ class CurveEngine final : public ResamplingEngine {
 
  private:
   at::Tensor kept_positions(Inputs inputs) const;
-  static std::vector<CurveSample> samples_of(const AnyState& state);
+  std::vector<CurveSample> samples_of(const AnyState& state) const;
 
-  CurveArea kind_;
+  ScoreSampling scores_;
 };
 
 const at::Tensor& tensor_at(Inputs inputs, std::size_t i) {
@@ -135,8 +134,9 @@ at::Tensor CurveEngine::kept_positions(Inputs inputs) const {
   AnyState placed = metric_->make_state();
   metric_->observe_into(placed, {inputs[0], inputs[1], InputRef::of(places)},
                         BatchOrigin());
-  return placed.get<CurveState>()
-      .weights.tensor()
+  return scores_.kept(placed)
+      .back()
+      .weights->tensor()
       .to(at::kCPU, at::kLong)
       .sub(1);
 }
@@ -146,10 +146,10 @@ AnyState CurveEngine::observe(Inputs inputs,
   AnyState batch = identity();
   auto& parts = batch.get<StateParts>().parts();
   metric_->observe_into(parts[0], inputs, BatchOrigin());
-  const auto& state = parts[0].get<CurveState>();
-  const bool is_weighted = state.weighted.preds.size() > 0;
+  const auto scores = scores_.kept(parts[0]);
+  const bool is_weighted = scores.back().scores.size() > 0;
   const std::int64_t kept =
-      (is_weighted ? state.weighted : state.unweighted).preds.size();
+      (is_weighted ? scores.back() : scores.front()).scores.size();
   if (kept == 0) return batch;
   const auto rows = static_cast<std::int64_t>(ids.size());
   at::Tensor own = tensor_of(ids);
@@ -163,21 +163,21 @@ AnyState CurveEngine::observe(Inputs inputs,
   return batch;
 }
 
-std::vector<CurveSample> CurveEngine::samples_of(const AnyState& state) {
-  const auto& curve = whole(state).get<CurveState>();
+std::vector<CurveSample> CurveEngine::samples_of(const AnyState& state) const {
+  const auto kept = scores_.kept(whole(state));
   const auto& ids = resampled(state).get<CurveIds>();
   std::vector<CurveSample> samples;
-  const auto add = [&](const CurveSamples& some, const Rows& some_ids,
-                       const Rows& weights) {
-    if (some.preds.size() == 0) return;
+  const auto add = [&](const ScoreSampling::Kept& some, const Rows& some_ids) {
+    if (some.scores.size() == 0) return;
     const auto on_cpu = [](const Rows& rows, at::ScalarType dtype) {
       return rows.tensor().to(at::kCPU, dtype).reshape(-1).contiguous();
     };
-    const at::Tensor scores = on_cpu(some.preds, at::kDouble);
+    const at::Tensor scores = on_cpu(some.scores, at::kDouble);
     const at::Tensor codes = on_cpu(some.target, at::kByte);
     const at::Tensor own_ids = on_cpu(some_ids, at::kLong);
-    const at::Tensor own_weights =
-        weights.size() > 0 ? on_cpu(weights, at::kDouble) : at::Tensor();
+    const at::Tensor own_weights = some.weights == nullptr
+                                       ? at::Tensor()
+                                       : on_cpu(*some.weights, at::kDouble);
     TORCH_CHECK_VALUE(
         codes.numel() == scores.numel() && own_ids.numel() == scores.numel() &&
             (!own_weights.defined() || own_weights.numel() == scores.numel()),
@@ -192,10 +192,10 @@ std::vector<CurveSample> CurveEngine::samples_of(const AnyState& state) {
           {score[i], weight == nullptr ? 1 : weight[i], id[i], code[i] == 1});
     }
   };
-  samples.reserve(static_cast<std::size_t>(curve.unweighted.preds.size() +
-                                           curve.weighted.preds.size()));
-  add(curve.unweighted, ids.unweighted, {});
-  add(curve.weighted, ids.weighted, curve.weights);
+  samples.reserve(static_cast<std::size_t>(kept.front().scores.size() +
+                                           kept.back().scores.size()));
+  add(kept.front(), ids.unweighted);
+  add(kept.back(), ids.weighted);
   return samples;
 }
 
@@ -302,20 +302,10 @@ double roc_acceleration(std::vector<CurveSample> samples) {
 
 std::unique_ptr<IntervalEngine> curve_engine(std::unique_ptr<Metric>& metric,
                                              const IntervalOptions& options) {
-  std::unique_ptr<IntervalEngine> engine;
-  visit_metric<BinaryAUROC>(*metric, [&](const BinaryAUROC& m) {
-    if (m.options().max_fpr() || !m.options().thresholds().exact()) return;
-    engine = std::make_unique<CurveEngine>(std::move(metric), options,
-                                           CurveArea::kRoc);
-  });
-  if (engine) return engine;
-  visit_metric<BinaryAveragePrecision>(
-      *metric, [&](const BinaryAveragePrecision& m) {
-        if (!m.options().thresholds().exact()) return;
-        engine = std::make_unique<CurveEngine>(std::move(metric), options,
-                                               CurveArea::kPrecisionRecall);
-      });
-  return engine;
+  auto scores = metric->sampling().scores;
+  if (!scores) return nullptr;
+  return std::make_unique<CurveEngine>(std::move(metric), options,
+                                       *std::move(scores));
 }
 
 }  // namespace tally::internal::intervals

@@ -2,9 +2,11 @@
 
 #include <c10/util/Exception.h>
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/intervals/drawn_replicates.h"
@@ -12,6 +14,8 @@
 #include "tally/metrics/intervals/jackknife_engine.h"
 #include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/intervals/replicate_engine.h"
+#include "tally/metrics/sampling.h"
+#include "tally/state/joined.h"
 
 namespace tally {
 namespace internal::intervals {
@@ -128,7 +132,9 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
   metric->set_dtype(at::kDouble);
   auto engine = engine_of(metric, options);
   TORCH_CHECK_VALUE(engine, "expected a metric that method ",
-                    text_of(options.method()), " fits, got ", text);
+                    text_of(options.method()), " fits, got ", text,
+                    ", for which there are ",
+                    joined(", ", interval_methods(*metric), text_of));
   TORCH_CHECK_VALUE(
       options.ends() != ReplicateInterval::kBca || engine->has_bca(),
       "expected method poisson_cells, or replicates of an AUROC, for ends of "
@@ -145,6 +151,31 @@ IntervalMethod resampling_method(const Metric& metric) {
   return intervals::is_sum_of_rows(metric.make_state())
              ? IntervalMethod::kPoisson
              : IntervalMethod::kJackknife;
+}
+
+std::vector<IntervalMethod> interval_methods(const Metric& metric) {
+  const AnyState state = metric.make_state();
+  if (internal::depends_on_batches(metric) || intervals::is_extreme(state)) {
+    return {};
+  }
+  const MetricSampling sampling = metric.sampling();
+  std::vector<IntervalMethod> methods;
+  const auto add = [&](bool fits, std::initializer_list<IntervalMethod> some) {
+    if (fits) methods.insert(methods.end(), some);
+  };
+  const bool adds_up = intervals::is_sum_of_rows(state);
+  add(sampling.rate.has_value(),
+      {IntervalMethod::kWilson, IntervalMethod::kClopperPearson});
+  add(sampling.cells.has_value(),
+      {IntervalMethod::kLogitDelta, IntervalMethod::kPoissonCells});
+  add(sampling.pairs.has_value(),
+      {IntervalMethod::kDelong, IntervalMethod::kNewcombe});
+  add(!adds_up, {IntervalMethod::kJackknife});
+  add(adds_up || sampling.rate || sampling.cells || sampling.scores ||
+          sampling.row_sums,
+      {IntervalMethod::kPoisson, IntervalMethod::kDoubleOrNothing});
+  add(adds_up, {IntervalMethod::kJackknife});
+  return methods;
 }
 
 IntervalMetric::IntervalMetric(OwnedMetric metric, Options options)

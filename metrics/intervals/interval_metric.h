@@ -22,13 +22,23 @@ class IntervalEngine;
 /// sum over rows, and kJackknife otherwise.
 IntervalMethod resampling_method(const Metric& metric);
 
+/// The methods that fit a metric with its options and rows in no groups: those
+/// of what it says about its rows (MetricSampling), the one that kAuto selects
+/// first, then what resamples. Empty if it has no interval.
+///
+/// Example:
+///     std::vector<IntervalMethod> methods = interval_methods(BinaryAUROC());
+///     bool has_delong = methods.front() == IntervalMethod::kDelong;
+std::vector<IntervalMethod> interval_methods(const Metric& metric);
+
 /// A metric with confidence intervals: the same on any split over ranks.
 ///
 /// update(inputs...), update(ids, inputs...): the inputs of the metric, and ids
 /// of the rows. compute(): for each part of the metric's result, the value and
 /// the ends of its interval, elementwise.
 ///
-/// kAuto selects the method by metric and options:
+/// kAuto selects the method by metric and options, by what the metric says of
+/// its rows (MetricSampling; a program's own metrics may say it, too):
 ///
 ///     Wilson        proportions of rows: binary accuracy, precision, recall,
 ///                   specificity, negative predictive value, Hamming distance;

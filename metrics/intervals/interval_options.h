@@ -15,22 +15,22 @@ namespace tally {
 ///         BinaryF1Score(),
 ///         IntervalOptions().level(0.9).method(IntervalMethod::kJackknife));
 struct IntervalOptions {
-  /// In (0, 1). Default: 0.95.
+  /// In (0, 1).
   TORCH_ARG(double, level) = 0.95;
   /// Default: kAuto.
   TORCH_ARG(IntervalMethod, method) = IntervalMethod::kAuto;
-  /// How the ends follow from replicates. Default: kPercentile.
+  /// How the ends follow from replicates.
   TORCH_ARG(ReplicateInterval, ends) = ReplicateInterval::kPercentile;
   /// Number of bootstrap replicates, at least 2. Percentiles need about 1000, a
-  /// standard deviation 200. Default: 1000.
+  /// standard deviation 200.
   TORCH_ARG(std::int64_t, replicates) = 1000;
-  /// Number of blocks of the jackknife, at least 2. Default: 20.
+  /// Number of blocks of the jackknife, at least 2.
   TORCH_ARG(std::int64_t, blocks) = 20;
-  /// Seed of the random numbers. Default: 0.
+  /// Seed of the random numbers.
   TORCH_ARG(std::int64_t, seed) = 0;
   /// Whether rows with the same id belong together, such as those of a query or
   /// a user: such a group is drawn as a whole, wherever its rows are. Without,
-  /// an id that repeats is an error. Default: false.
+  /// an id that repeats is an error.
   TORCH_ARG(bool, grouped) = false;
 
  public:

@@ -15,18 +15,17 @@ namespace tally {
 ///         BinaryF1Score(),
 ///         ModelComparisonOptions().method(ComparisonMethod::kJackknife));
 struct ModelComparisonOptions {
-  /// Of the intervals, in (0, 1). Default: 0.95.
+  /// Of the intervals, in (0, 1).
   TORCH_ARG(double, level) = 0.95;
   /// Default: kAuto.
   TORCH_ARG(ComparisonMethod, method) = ComparisonMethod::kAuto;
-  /// Number of bootstrap replicates, at least 2. Default: 1000.
+  /// Number of bootstrap replicates, at least 2.
   TORCH_ARG(std::int64_t, replicates) = 1000;
-  /// Number of blocks of the jackknife, at least 2. Default: 20.
+  /// Number of blocks of the jackknife, at least 2.
   TORCH_ARG(std::int64_t, blocks) = 20;
-  /// Seed of the random numbers. Default: 0.
+  /// Seed of the random numbers.
   TORCH_ARG(std::int64_t, seed) = 0;
   /// Whether rows with the same id belong together; see IntervalOptions.
-  /// Default: false.
   TORCH_ARG(bool, grouped) = false;
 };
 

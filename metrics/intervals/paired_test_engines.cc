@@ -10,20 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/classification/accuracy.h"
-#include "tally/metrics/classification/auroc.h"
-#include "tally/metrics/classification/exact_match.h"
-#include "tally/metrics/classification/inputs/binary_inputs.h"
-#include "tally/metrics/classification/inputs/multiclass_inputs.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/intervals/comparison_engine.h"
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/paired_tests.h"
+#include "tally/metrics/sampling.h"
 
 namespace tally::internal::intervals {
 namespace {
-
-using classification::MatchBits;
 
 /// Rows by which models are correct.
 struct PairedMatches {
@@ -41,19 +35,13 @@ struct PairedMatches {
   }
 };
 
-/// The bits of each row of inputs that the metric takes: uint8 [N, ...].
-using BitsOf = std::function<at::Tensor(const Metric&, const at::Tensor& preds,
-                                        const at::Tensor& target)>;
-
 class McnemarEngine final : public ComparisonEngine {
  public:
   McnemarEngine(std::unique_ptr<Metric> metric,
-                const ModelComparisonOptions& options, std::int64_t target_dims,
-                BitsOf bits_of)
+                const ModelComparisonOptions& options, MatchSampling matches)
       : ComparisonEngine(options),
         metric_(std::move(metric)),
-        target_dims_(target_dims),
-        bits_of_(std::move(bits_of)) {}
+        matches_(std::move(matches)) {}
 
   const Metric& metric() const override { return *metric_; }
   ComparisonMethod method() const override {
@@ -66,13 +54,13 @@ class McnemarEngine final : public ComparisonEngine {
   AnyState observe(Inputs first, Inputs second,
                    const std::vector<std::int64_t>&) const override {
     for (const Inputs& inputs : {first, second}) {
-      check_counted(*metric_, inputs, target_dims_);
+      check_counted(*metric_, inputs, matches_.target_dims);
       check_inputs(*metric_, inputs);
     }
     check_same_nan(*metric_, first, second);
     const auto bits_of = [&](Inputs inputs) {
-      return bits_of_(*metric_, *inputs[0].as<at::Tensor>(),
-                      *inputs[1].as<at::Tensor>())
+      return matches_
+          .matches(*inputs[0].as<at::Tensor>(), *inputs[1].as<at::Tensor>())
           .cpu()
           .contiguous();
     };
@@ -82,11 +70,11 @@ class McnemarEngine final : public ComparisonEngine {
     const auto* const b = other.const_data_ptr<std::uint8_t>();
     PairedMatches counts;
     for (std::int64_t i = 0; i < own.numel(); ++i) {
-      if (!(a[i] & MatchBits::kSeen)) continue;
-      counts.first_nans += (a[i] & MatchBits::kNan) != 0;
-      counts.second_nans += (b[i] & MatchBits::kNan) != 0;
-      const bool first_matches = !(a[i] & MatchBits::kWrong);
-      const bool second_matches = !(b[i] & MatchBits::kWrong);
+      if (!(a[i] & MatchSampling::kSeen)) continue;
+      counts.first_nans += (a[i] & MatchSampling::kNan) != 0;
+      counts.second_nans += (b[i] & MatchSampling::kNan) != 0;
+      const bool first_matches = !(a[i] & MatchSampling::kWrong);
+      const bool second_matches = !(b[i] & MatchSampling::kWrong);
       ++(first_matches    ? second_matches ? counts.both : counts.first_only
          : second_matches ? counts.second_only
                           : counts.neither);
@@ -124,34 +112,8 @@ class McnemarEngine final : public ComparisonEngine {
 
  private:
   std::unique_ptr<Metric> metric_;
-  std::int64_t target_dims_;
-  BitsOf bits_of_;
+  MatchSampling matches_;
 };
-
-template <class Batch>
-at::Tensor bits_of_batch(const Batch& batch) {
-  return batch.target().is_cpu() ? classification::match_bits(batch)
-                                 : classification::match_bits_by_tensors(batch);
-}
-
-template <class M>
-classification::BinaryRules binary_rules(const M& metric) {
-  const auto& options = metric.options();
-  return {options.threshold(), options.input(), options.ignore_index(),
-          metric.metric_options().nan_policy(),
-          metric.metric_options().validate_args()};
-}
-
-template <class M>
-at::Tensor class_bits(const Metric& metric, const at::Tensor& preds,
-                      const at::Tensor& target) {
-  const auto& options = static_cast<const M&>(metric).options();
-  const classification::MulticlassRules rules{
-      options.num_classes(), options.top_k(), options.ignore_index(),
-      metric.metric_options().nan_policy(),
-      metric.metric_options().validate_args()};
-  return bits_of_batch(classification::MulticlassBatch(rules, preds, target));
-}
 
 /// What counts of the rows: float64 [N, 3] of both scores and the target.
 struct PairedScores {
@@ -182,8 +144,10 @@ std::array<at::Tensor, 3> sorted_columns(const at::Tensor& rows) {
 class DelongEngine final : public ComparisonEngine {
  public:
   DelongEngine(std::unique_ptr<Metric> metric,
-               const ModelComparisonOptions& options)
-      : ComparisonEngine(options), metric_(std::move(metric)) {}
+               const ModelComparisonOptions& options, ScoreSampling scores)
+      : ComparisonEngine(options),
+        metric_(std::move(metric)),
+        scores_(std::move(scores)) {}
 
   const Metric& metric() const override { return *metric_; }
   ComparisonMethod method() const override { return ComparisonMethod::kDelong; }
@@ -197,20 +161,22 @@ class DelongEngine final : public ComparisonEngine {
       check_counted(*metric_, inputs, /*dims=*/1);
       AnyState batch = metric_->make_batch();
       metric_->observe_into(batch, inputs, BatchOrigin());
-      return batch.get<CurveState>().unweighted;
+      return batch;
     };
-    const CurveSamples own = observed(first);
-    const CurveSamples other = observed(second);
+    const AnyState own = observed(first);
+    const AnyState other = observed(second);
     check_same_nan(*metric_, first, second);
+    const ScoreSampling::Kept kept = scores_.kept(own).front();
     PairedScores scores;
-    if (own.preds.size() == 0) return AnyState::of(scores);
+    if (kept.scores.size() == 0) return AnyState::of(scores);
     const auto column = [](const Rows& rows) {
       return rows.tensor().reshape(-1).to(at::kCPU, at::kDouble);
     };
-    const at::Tensor target = column(own.target);
+    const at::Tensor target = column(kept.target);
     const at::Tensor counted = target.ne(2).nonzero().reshape(-1);
     scores.rows =
-        Rows(at::stack({column(own.preds), column(other.preds), target},
+        Rows(at::stack({column(kept.scores),
+                        column(scores_.kept(other).front().scores), target},
                        /*dim=*/1)
                  .index_select(0, counted));
     return AnyState::of(scores);
@@ -242,65 +208,25 @@ class DelongEngine final : public ComparisonEngine {
   }
 
   std::unique_ptr<Metric> metric_;
+  ScoreSampling scores_;
 };
 
 }  // namespace
 
 std::unique_ptr<ComparisonEngine> mcnemar_engine(
     std::unique_ptr<Metric>& metric, const ModelComparisonOptions& options) {
-  const auto make = [&](std::int64_t dims, BitsOf bits_of) {
-    return std::make_unique<McnemarEngine>(std::move(metric), options, dims,
-                                           std::move(bits_of));
-  };
-  const auto is_global = [](const auto& m) {
-    return m.options().multidim_average() == MultidimAverage::kGlobal;
-  };
-  std::unique_ptr<ComparisonEngine> engine;
-  visit_metric<BinaryAccuracy>(*metric, [&](const BinaryAccuracy& m) {
-    if (!is_global(m)) return;
-    engine = make(1, [](const Metric& own, const at::Tensor& preds,
-                        const at::Tensor& target) {
-      const auto rules = binary_rules(static_cast<const BinaryAccuracy&>(own));
-      return bits_of_batch(classification::BinaryBatch(rules, preds, target));
-    });
-  });
-  if (engine) return engine;
-  visit_metric<MulticlassAccuracy>(*metric, [&](const MulticlassAccuracy& m) {
-    if (!is_global(m) || m.options().average() != Average::kMicro) return;
-    engine = make(1, class_bits<MulticlassAccuracy>);
-  });
-  if (engine) return engine;
-  visit_metric<MulticlassExactMatch>(
-      *metric, [&](const MulticlassExactMatch& m) {
-        // Several positions of a sample are one match.
-        constexpr std::int64_t kAnyDims = 64;
-        if (is_global(m)) {
-          engine = make(kAnyDims, class_bits<MulticlassExactMatch>);
-        }
-      });
-  if (engine) return engine;
-  visit_metric<MultilabelExactMatch>(
-      *metric, [&](const MultilabelExactMatch& m) {
-        if (!is_global(m)) return;
-        engine = make(2, [](const Metric& own, const at::Tensor& preds,
-                            const at::Tensor& target) {
-          const auto& match = static_cast<const MultilabelExactMatch&>(own);
-          const auto rules = binary_rules(match);
-          return bits_of_batch(classification::MultilabelBatch(
-              rules, match.options().num_labels(), preds, target));
-        });
-      });
-  return engine;
+  auto matches = metric->sampling().matches;
+  if (!matches) return nullptr;
+  return std::make_unique<McnemarEngine>(std::move(metric), options,
+                                         *std::move(matches));
 }
 
 std::unique_ptr<ComparisonEngine> delong_engine(
     std::unique_ptr<Metric>& metric, const ModelComparisonOptions& options) {
-  std::unique_ptr<ComparisonEngine> engine;
-  visit_metric<BinaryAUROC>(*metric, [&](const BinaryAUROC& m) {
-    if (m.options().max_fpr() || !m.options().thresholds().exact()) return;
-    engine = std::make_unique<DelongEngine>(std::move(metric), options);
-  });
-  return engine;
+  auto scores = metric->sampling().scores;
+  if (!scores || scores->area != CurveArea::kRoc) return nullptr;
+  return std::make_unique<DelongEngine>(std::move(metric), options,
+                                        *std::move(scores));
 }
 
 }  // namespace tally::internal::intervals

@@ -11,7 +11,6 @@
 
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/distributions.h"
-#include "tally/metrics/intervals/kernels/score_groups.h"
 #include "tally/metrics/intervals/paired_tests.h"
 
 namespace tally {
@@ -37,19 +36,24 @@ void check_proportion(double successes, double n) {
                     "expected 0 to n successes, got ", successes, " of ", n);
 }
 
-std::vector<double> delong_numbers(const char* name, const at::Tensor& tensor,
-                                   std::int64_t size) {
+at::Tensor delong_numbers(const char* name, const at::Tensor& tensor,
+                          std::int64_t size) {
   TORCH_CHECK_VALUE(tensor.dim() == 1 && tensor.size(0) == size,
                     "delong: expected ", name, " of sizes [", size, "], got ",
                     tensor.sizes());
-  const at::Tensor values = tensor.to(at::kCPU, at::kDouble).contiguous();
-  const auto* const begin = values.const_data_ptr<double>();
-  std::vector<double> numbers(begin, begin + size);
-  for (const double number : numbers) {
-    TORCH_CHECK_VALUE(number == number, "delong: expected ", name,
-                      " without NaN");
+  at::Tensor values = tensor.to(at::kCPU, at::kDouble).contiguous();
+  TORCH_CHECK_VALUE(!values.isnan().any().item<bool>(), "delong: expected ",
+                    name, " without NaN");
+  return values;
+}
+
+ScoreGroup sum_of(const std::vector<ScoreGroup>& groups) {
+  ScoreGroup sum;
+  for (const ScoreGroup& group : groups) {
+    sum.positives += group.positives;
+    sum.negatives += group.negatives;
   }
-  return numbers;
+  return sum;
 }
 
 // For each score, the number of others below it, ties counting half.
@@ -140,46 +144,52 @@ AreaEstimate delong(const at::Tensor& scores, const at::Tensor& target,
                     "delong: expected scores and target, got an undefined "
                     "tensor");
   const std::int64_t size = scores.numel();
-  const auto score = delong_numbers("scores", scores, size);
-  const auto label = delong_numbers("target", target, size);
-  const bool is_weighted = weight.defined();
-  const auto weights =
-      is_weighted ? delong_numbers("weight", weight, size)
-                  : std::vector<double>(static_cast<std::size_t>(size), 1);
-  std::vector<std::size_t> order(score.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return score[a] < score[b]; });
-  AreaEstimate estimate;
-  std::vector<intervals::ScoreGroup> groups;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::size_t row = order[i];
-    TORCH_CHECK_VALUE(label[row] == 0 || label[row] == 1,
-                      "delong: expected 0 and 1 in target, got ", label[row]);
-    TORCH_CHECK_VALUE(weights[row] >= 0,
+  const at::Tensor score = delong_numbers("scores", scores, size);
+  const at::Tensor label = delong_numbers("target", target, size);
+  const at::Tensor other = label.ne(0).logical_and(label.ne(1));
+  TORCH_CHECK_VALUE(!other.any().item<bool>(),
+                    "delong: expected 0 and 1 in target, got ",
+                    label.masked_select(other)[0].item<double>());
+  at::Tensor weights;
+  if (weight.defined()) {
+    weights = delong_numbers("weight", weight, size);
+    const at::Tensor below_0 = weights.lt(0);
+    TORCH_CHECK_VALUE(!below_0.any().item<bool>(),
                       "delong: expected weights of at least 0, got ",
-                      weights[row]);
-    if (weights[row] == 0) continue;
-    if (groups.empty() || score[row] != score[order[i - 1]]) {
-      groups.emplace_back();
-    }
-    intervals::ScoreGroup& group = groups.back();
-    const double w = weights[row];
-    if (label[row] == 1) {
-      group.positives += w;
-      group.squared_positives += w * w;
-      ++estimate.positives;
-    } else {
-      group.negatives += w;
-      group.squared_negatives += w * w;
-      ++estimate.negatives;
-    }
+                      weights.masked_select(below_0)[0].item<double>());
   }
-  const auto moments = is_weighted ? intervals::weighted_delong(groups)
-                                   : intervals::counted_delong(groups);
-  estimate.area = moments.area;
-  estimate.standard_error = std::sqrt(moments.variance);
-  return estimate;
+  return delong(scored_samples(score, label, weights));
+}
+
+AreaEstimate delong(const ScoredSamples& samples) {
+  const ScoreGroup all = sum_of(samples.groups);
+  double pairs = 0;
+  ScoreGroup below;
+  for (const ScoreGroup& group : samples.groups) {
+    pairs += group.positives * (below.negatives + group.negatives / 2);
+    below.negatives += group.negatives;
+  }
+  const double area = pairs / all.positives / all.negatives;
+  // Of squared deviations of placements.
+  double of_positives = 0;
+  double of_negatives = 0;
+  below = {};
+  for (const ScoreGroup& group : samples.groups) {
+    const double positive =
+        (below.negatives + group.negatives / 2) / all.negatives - area;
+    const double negative =
+        1 - (below.positives + group.positives / 2) / all.positives - area;
+    of_positives += group.squared_positives * positive * positive;
+    of_negatives += group.squared_negatives * negative * negative;
+    below.negatives += group.negatives;
+    below.positives += group.positives;
+  }
+  const double left_out = samples.is_weighted ? 0 : 1;
+  const double p = all.positives;
+  const double q = all.negatives;
+  const double variance =
+      of_positives / p / (p - left_out) + of_negatives / q / (q - left_out);
+  return {area, std::sqrt(variance), samples.positives, samples.negatives};
 }
 
 IntervalBounds delong_interval(const AreaEstimate& estimate, double level) {

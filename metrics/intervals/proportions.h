@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "tally/metrics/sampling.h"
+
 /// Intervals of proportions and areas, as functions.
 namespace tally {
 
@@ -62,6 +64,9 @@ struct AreaEstimate {
 /// Source: DeLong, DeLong and Clarke-Pearson 1988.
 AreaEstimate delong(const at::Tensor& scores, const at::Tensor& target,
                     const at::Tensor& weight = {});
+
+/// The same for samples that are sorted. Without weights, they are counted.
+AreaEstimate delong(const ScoredSamples& samples);
 
 /// The interval on the logit scale, with the quantile of Student's t
 /// distribution with min(P, Q) - 1 degrees of freedom; Newcombe's where the

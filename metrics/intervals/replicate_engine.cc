@@ -1,124 +1,21 @@
 #include "tally/metrics/intervals/replicate_engine.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/stack.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
-#include <type_traits>
 #include <utility>
 
-#include "tally/metrics/aggregation/mean_metric.h"
-#include "tally/metrics/classification/accuracy.h"
-#include "tally/metrics/classification/balanced_accuracy.h"
-#include "tally/metrics/classification/f_score.h"
-#include "tally/metrics/classification/precision.h"
-#include "tally/metrics/classification/recall.h"
 #include "tally/metrics/core/sorted_rows.h"
-#include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/weighted_sums.h"
-#include "tally/metrics/metric_of.h"
-#include "tally/metrics/regression/mean_absolute_error.h"
-#include "tally/metrics/regression/mean_pinball_loss.h"
-#include "tally/metrics/regression/mean_squared_error.h"
-#include "tally/metrics/regression/mean_squared_log_error.h"
+#include "tally/metrics/sampling.h"
 #include "tally/state/state_parts.h"
 
 namespace tally::internal::intervals {
 namespace {
-
-// What each row adds to the counts of a metric over BinaryCounts: float64
-// [N, kElementCounts]. Undefined for other metrics, weights, rows of several
-// positions, and states that are not plain counts. REQUIRES: inputs that the
-// metric takes.
-at::Tensor row_counts(const Metric& metric, Inputs inputs) {
-  if (inputs.size() < 2 || (inputs.size() > 2 && !inputs[2].is_none())) {
-    return {};
-  }
-  const auto* const preds = inputs[0].as<at::Tensor>();
-  const auto* const target = inputs[1].as<at::Tensor>();
-  if (preds == nullptr || target == nullptr || target->dim() != 1 ||
-      !target->is_cpu() || !preds->is_cpu()) {
-    return {};
-  }
-  at::Tensor counts;
-  visit_metric<BinaryAccuracy, BinaryBalancedAccuracy, BinaryF1Score,
-               BinaryFBetaScore, BinaryPrecision, BinaryRecall>(
-      metric, [&](const auto& m) {
-        if (m.options().multidim_average() != MultidimAverage::kGlobal) return;
-        auto options = m.options();
-        options.multidim_average(MultidimAverage::kSamplewise);
-        const BinaryCounts samples(options, m.metric_options());
-        counts = samples.observe(*preds, *target)
-                     .samples.tensor()
-                     .reshape({target->size(0), -1})
-                     .to(at::kDouble);
-      });
-  return counts;
-}
-
-// An input as a column; undefined if it is none.
-at::Tensor column(Inputs inputs, std::size_t i) {
-  const auto* const tensor = inputs[i].as<at::Tensor>();
-  if (tensor == nullptr || tensor->dim() != 1 || !tensor->is_cpu() ||
-      tensor->isnan().any().item<bool>()) {
-    return {};
-  }
-  return tensor->detach();
-}
-
-template <class Derived, class Observer, class Result, class Options>
-Observer observer_of(const MetricOf<Derived, Observer, Result, Options>& metric,
-                     const Options& options) {
-  return Observer(options, metric.metric_options());
-}
-
-at::Tensor terms_of(const Metric& metric, Inputs inputs) {
-  at::Tensor terms;
-  visit_metric<MeanMetric>(metric, [&](const auto&) {
-    const at::Tensor value = column(inputs, 0);
-    if (value.defined()) terms = value.to(at::kDouble);
-  });
-  visit_metric<LogCoshError, MeanAbsoluteError, MeanPinballLoss,
-               MeanSquaredError, MeanSquaredLogError>(
-      metric, [&](const auto& m) {
-        const at::Tensor preds = column(inputs, 0);
-        const at::Tensor target = column(inputs, 1);
-        auto options = m.options();
-        if (options.num_outputs() != 1 || !preds.defined() ||
-            !target.defined() || preds.size(0) < 2) {
-          return;
-        }
-        // One sample, each row as an output of its own.
-        options.num_outputs(preds.size(0));
-        terms = observer_of(m, options)
-                    .observe(preds.unsqueeze(0), target.unsqueeze(0))
-                    .output_sums;
-      });
-  return terms;
-}
-
-// What each row adds to a mean, or to the mean of an error (ErrorSums):
-// float64 [N, 2] of the weighted term and the weight. Undefined for other
-// metrics, several outputs or positions a row, GPUs, and where an input has a
-// NaN. REQUIRES: inputs that the metric takes.
-at::Tensor row_terms(const Metric& metric, Inputs inputs) {
-  const at::Tensor terms = terms_of(metric, inputs);
-  if (!terms.defined()) return {};
-  // The last input of each of these metrics.
-  const std::size_t place = metric.inputs().size() - 1;
-  if (inputs.size() <= place || inputs[place].is_none()) {
-    return at::stack({terms, at::ones_like(terms)}, 1);
-  }
-  at::Tensor weight = column(inputs, place);
-  if (!weight.defined() || weight.sizes() != terms.sizes()) return {};
-  weight = weight.to(at::kDouble);
-  return at::stack({terms.mul(weight), weight}, 1);
-}
 
 bool is_size(const Field& field) {
   return field.kind == Field::Kind::kInt && field.merge == Merge::kMax;
@@ -225,8 +122,8 @@ at::Tensor ReplicateEngine::rows_of(const RowReader& reader,
                                     const AnyState& batch, Inputs inputs,
                                     std::size_t count) const {
   const auto rows = static_cast<std::int64_t>(count);
-  at::Tensor values = row_counts(*metric_, inputs);
-  if (!values.defined()) values = row_terms(*metric_, inputs);
+  const auto row_sums = metric_->sampling().row_sums;
+  at::Tensor values = row_sums ? row_sums(inputs) : at::Tensor();
   if (values.defined() && values.size(1) == reader.width()) return values;
   values = at::empty({rows, reader.width()}, at::kDouble);
   auto* into = values.mutable_data_ptr<double>();

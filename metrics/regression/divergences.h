@@ -16,9 +16,7 @@ namespace tally {
 struct KLDivergenceOptions {
   /// False: inputs are probabilities, or proportional to them, and are divided
   /// by their sums. True: they are log-probabilities, and are not normalized.
-  /// Default: false.
   TORCH_ARG(bool, log_prob) = false;
-  /// Default: kMean.
   TORCH_ARG(RowReduction, reduction) = RowReduction::kMean;
 
  public:

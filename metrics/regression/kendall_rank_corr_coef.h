@@ -38,11 +38,9 @@ struct KendallRankCorrCoefOptions {
   /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
   /// Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
-  /// Default: kB.
   TORCH_ARG(KendallVariant, variant) = KendallVariant::kB;
-  /// Whether the result includes a p-value. Default: false.
+  /// Whether the result includes a p-value.
   TORCH_ARG(bool, t_test) = false;
-  /// Alternative hypothesis of the test. Default: kTwoSided.
   TORCH_ARG(Alternative, alternative) = Alternative::kTwoSided;
 
  public:

@@ -15,7 +15,6 @@ struct MeanPinballLossOptions {
   /// The predicted quantile, from 0 to 1. Default: 0.5, the median.
   TORCH_ARG(double, alpha);
   /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
-  /// Default: 1.
   TORCH_ARG(std::int64_t, num_outputs) = 1;
 
  public:

@@ -13,10 +13,8 @@ namespace tally {
 /// Example: `MeanSquaredError rmse(MeanSquaredErrorOptions().squared(false));`
 struct MeanSquaredErrorOptions {
   /// If true, the mean of the squares; if false, its square root (RMSE).
-  /// Default: true.
   TORCH_ARG(bool, squared) = true;
   /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
-  /// Default: 1.
   TORCH_ARG(std::int64_t, num_outputs) = 1;
 
  public:

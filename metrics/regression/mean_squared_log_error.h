@@ -15,10 +15,8 @@ namespace tally {
 ///     MeanSquaredLogError rmsle(MeanSquaredLogErrorOptions().squared(false));
 struct MeanSquaredLogErrorOptions {
   /// If true, the mean of the squares; if false, its square root (RMSLE).
-  /// Default: true.
   TORCH_ARG(bool, squared) = true;
   /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
-  /// Default: 1.
   TORCH_ARG(std::int64_t, num_outputs) = 1;
 
  public:

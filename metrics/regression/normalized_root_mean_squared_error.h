@@ -29,7 +29,6 @@ struct NormalizedRootMeanSquaredErrorOptions {
   /// Default: kMean.
   TORCH_ARG(Normalization, normalization);
   /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
-  /// Default: 1.
   TORCH_ARG(std::int64_t, num_outputs) = 1;
 
  public:

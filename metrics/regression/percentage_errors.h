@@ -18,7 +18,6 @@ struct MeanAbsolutePercentageErrorOptions {
   /// TorchMetrics; scikit-learn uses 2.2e-16.
   TORCH_ARG(double, epsilon) = 1.17e-6;
   /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
-  /// Default: 1.
   TORCH_ARG(std::int64_t, num_outputs) = 1;
 
  public:
@@ -35,7 +34,7 @@ using SymmetricMeanAbsolutePercentageErrorOptions =
 
 /// Options of WeightedMeanAbsolutePercentageError.
 struct WeightedMeanAbsolutePercentageErrorOptions {
-  /// Lower bound of the divisor of the sum of errors. Default: 1.17e-6.
+  /// Lower bound of the divisor of the sum of errors.
   TORCH_ARG(double, epsilon) = 1.17e-6;
 
  public:

@@ -79,9 +79,9 @@ struct D2PinballScoreOptions {
   D2PinballScoreOptions(double alpha = 0.5) : alpha_(alpha) {}
   /// The predicted quantile, from 0 to 1. Default: 0.5, the median.
   TORCH_ARG(double, alpha);
-  /// If above 1, inputs are [N, num_outputs]. Default: 1.
+  /// If above 1, inputs are [N, num_outputs].
   TORCH_ARG(std::int64_t, num_outputs) = 1;
-  /// kUniformAverage or kRawValues. Default: kUniformAverage.
+  /// kUniformAverage or kRawValues.
   TORCH_ARG(MultiOutput, multioutput) = MultiOutput::kUniformAverage;
 
  public:
@@ -104,7 +104,7 @@ struct D2AbsoluteErrorScoreOptions {
       : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
   /// If above 1, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
-  /// kUniformAverage or kRawValues. Default: kUniformAverage.
+  /// kUniformAverage or kRawValues.
   TORCH_ARG(MultiOutput, multioutput) = MultiOutput::kUniformAverage;
 
  public:

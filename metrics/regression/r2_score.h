@@ -19,9 +19,8 @@ struct R2ScoreOptions {
   /// If above 1, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
   /// The number of independent regressors for the adjusted value; 0: do not
-  /// adjust. Default: 0.
+  /// adjust.
   TORCH_ARG(std::int64_t, adjusted) = 0;
-  /// Default: kUniformAverage.
   TORCH_ARG(MultiOutput, multioutput) = MultiOutput::kUniformAverage;
 
  public:
@@ -90,7 +89,6 @@ struct ExplainedVarianceOptions {
       : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
   /// If above 1, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
-  /// Default: kUniformAverage.
   TORCH_ARG(MultiOutput, multioutput) = MultiOutput::kUniformAverage;
 
  public:
@@ -142,7 +140,7 @@ struct RelativeSquaredErrorOptions {
       : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
   /// If above 1, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
-  /// If false, the square root of each output. Default: true.
+  /// If false, the square root of each output.
   TORCH_ARG(bool, squared) = true;
 
  public:

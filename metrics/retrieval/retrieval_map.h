@@ -20,7 +20,6 @@ struct EnumNames<APDenominator> {
 ///
 /// Example: `RetrievalMAP map(RetrievalMAPOptions().top_k(10));`
 struct RetrievalMAPOptions : TopKOptions<RetrievalMAPOptions> {
-  /// Default: kRelevant.
   TALLY_INHERITED_ARG(RetrievalMAPOptions, APDenominator,
                       denominator) = APDenominator::kRelevant;
 

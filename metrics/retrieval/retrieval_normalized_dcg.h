@@ -19,7 +19,6 @@ struct EnumNames<Gain> {
 /// Options of RetrievalNormalizedDCG.
 struct RetrievalNormalizedDCGOptions
     : TopKOptions<RetrievalNormalizedDCGOptions> {
-  /// Default: kLinear.
   TALLY_INHERITED_ARG(RetrievalNormalizedDCGOptions, Gain,
                       gain) = Gain::kLinear;
 

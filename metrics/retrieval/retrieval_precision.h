@@ -12,7 +12,6 @@ namespace tally {
 /// Example: `RetrievalPrecision p(RetrievalPrecisionOptions().top_k(10));`
 struct RetrievalPrecisionOptions : TopKOptions<RetrievalPrecisionOptions> {
   /// Divide by the documents retrieved where those are fewer than top_k.
-  /// Default: false.
   TALLY_INHERITED_ARG(RetrievalPrecisionOptions, bool, adaptive_k) = false;
 
  public:

@@ -16,7 +16,6 @@ struct DepthOptions : RetrievalOptions<Self> {
   /// the query with most documents goes.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>, max_k) = std::nullopt;
   /// Divide by the documents retrieved where those are fewer than k.
-  /// Default: false.
   TALLY_INHERITED_ARG(Self, bool, adaptive_k) = false;
 
  public:
@@ -82,7 +81,7 @@ class RetrievalPrecisionRecallCurve final
 /// Options of RetrievalRecallAtFixedPrecision.
 struct RetrievalRecallAtFixedPrecisionOptions
     : DepthOptions<RetrievalRecallAtFixedPrecisionOptions> {
-  /// What the precision must be at least, in [0, 1]. Default: 0.
+  /// What the precision must be at least, in [0, 1].
   TALLY_INHERITED_ARG(RetrievalRecallAtFixedPrecisionOptions, double,
                       min_precision) = 0;
 

@@ -10,9 +10,8 @@ namespace tally {
 /// Options of RetrievalRBP.
 struct RetrievalRBPOptions : TopKOptions<RetrievalRBPOptions> {
   /// The chance p that a user goes on to the next document, in (0, 1).
-  /// Default: 0.8.
   TALLY_INHERITED_ARG(RetrievalRBPOptions, double, persistence) = 0.8;
-  /// The highest grade there is, above 0. Default: 1.
+  /// The highest grade there is, above 0.
   TALLY_INHERITED_ARG(RetrievalRBPOptions, double, g_max) = 1;
 
  public:
@@ -66,7 +65,7 @@ class RetrievalRBP final
       "[0, 1]",
       "",
       "rbp, rank-biased precision",
-      R"((1 - p) \sum_k g_k\, p^{k - 1})",
+      R"((1 - p) \sum_k \frac{g_k}{g_{max}}\, p^{k - 1})",
       "Moffat and Zobel 2008"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -21,9 +21,8 @@ struct DiceScoreOptions : OverlapOptions<DiceScoreOptions> {
   explicit DiceScoreOptions(internal::Unset) : OverlapOptions(0) {}
 
   /// kMacro: the mean over the classes. kWeighted: by how many places of the
-  /// target have each. Default: kMacro.
+  /// target have each.
   TORCH_ARG(Average, average) = Average::kMacro;
-  /// Default: kSamplewise.
   TORCH_ARG(AggregationLevel,
             aggregation_level) = AggregationLevel::kSamplewise;
 

@@ -31,9 +31,8 @@ struct GeneralizedDiceScoreOptions
       : OverlapOptions(static_cast<std::int64_t>(num_classes)) {}
   explicit GeneralizedDiceScoreOptions(internal::Unset) : OverlapOptions(0) {}
 
-  /// Whether there is a value for each class. Default: false.
+  /// Whether there is a value for each class.
   TORCH_ARG(bool, per_class) = false;
-  /// Default: kSquare.
   TORCH_ARG(DiceWeight, weight_type) = DiceWeight::kSquare;
 
  public:

@@ -31,11 +31,10 @@ struct HausdorffDistanceOptions : SurfaceKindOptions<HausdorffDistanceOptions> {
   explicit HausdorffDistanceOptions(internal::Unset) : SurfaceKindOptions(0) {}
 
   /// Whether only the distances from the predicted surface to the target's
-  /// count. Default: false.
+  /// count.
   TORCH_ARG(bool, directed) = false;
   /// A percentile of the distances, from 0 to 100. Default: none, the largest.
   TORCH_ARG(std::optional<double>, percentile) = std::nullopt;
-  /// Default: kDirected.
   TORCH_ARG(PercentileOf, percentile_of) = PercentileOf::kDirected;
   /// What a case is worth in which only one surface has points. Default: none,
   /// infinity.

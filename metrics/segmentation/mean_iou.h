@@ -18,9 +18,8 @@ struct MeanIoUOptions
   MeanIoUOptions(Count num_classes)
       : OverlapOptions(static_cast<std::int64_t>(num_classes)) {}
 
-  /// Whether there is a value for each class. Default: false.
+  /// Whether there is a value for each class.
   TORCH_ARG(bool, per_class) = false;
-  /// Default: kSamplewise.
   TORCH_ARG(AggregationLevel,
             aggregation_level) = AggregationLevel::kSamplewise;
 

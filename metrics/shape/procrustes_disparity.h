@@ -22,7 +22,6 @@ struct EnumNames<DisparityReduction> {
 ///     ProcrustesDisparity disparity(
 ///         ProcrustesDisparityOptions().reflection(false));
 struct ProcrustesDisparityOptions {
-  /// Default: kMean.
   TORCH_ARG(DisparityReduction, reduction) = DisparityReduction::kMean;
   /// Whether points may be mirrored, besides being moved, scaled and turned.
   /// Default: true, as in SciPy and TorchMetrics: a mirror image is a perfect

@@ -16,14 +16,14 @@ namespace tally {
 /// Options of SliceComparison.
 struct SliceComparisonOptions {
   /// Slices with fewer rows than this, or whose complement has fewer, are not
-  /// compared. Default: 30.
+  /// compared.
   TORCH_ARG(std::int64_t, min_rows) = 30;
   /// The number of slices to compare: those with the most rows, of equal ones
-  /// the first by key. Default: 200.
+  /// the first by key.
   TORCH_ARG(std::int64_t, largest) = 200;
   /// More slices than this are an error. Default: 10 000.
   TORCH_ARG(std::int64_t, max_slices) = 10'000;
-  /// Of the intervals, in (0, 1). Default: 0.95.
+  /// Of the intervals, in (0, 1).
   TORCH_ARG(double, level) = 0.95;
 };
 

@@ -11,10 +11,9 @@ namespace tally {
 /// Example:
 ///     BLEUScore bleu(BLEUScoreOptions().n_gram(2).smooth(true));
 struct BLEUScoreOptions {
-  /// The highest order of n-grams. Default: 4.
   TORCH_ARG(std::int64_t, n_gram) = 4;
   /// Count one more match and one more n-gram of each order from the second on
-  /// (Lin and Och 2004). Default: false.
+  /// (Lin and Och 2004).
   TORCH_ARG(bool, smooth) = false;
   /// Weights of the orders, at least 0. Default: empty, which means 1 / n_gram
   /// for each.

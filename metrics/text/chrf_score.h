@@ -14,16 +14,13 @@ namespace tally {
 /// Example:
 ///     CHRFScore chrf(CHRFScoreOptions().n_word_order(0));
 struct CHRFScoreOptions {
-  /// The highest order of n-grams of characters. Default: 6.
   TORCH_ARG(std::int64_t, n_char_order) = 6;
   /// The highest order of n-grams of words: 0 for chrF, 2 for chrF++. Default:
   /// 2, as in TorchMetrics; sacrebleu's is 0.
   TORCH_ARG(std::int64_t, n_word_order) = 2;
-  /// Weight of recall relative to precision, above 0. Default: 2.
+  /// Weight of recall relative to precision, above 0.
   TORCH_ARG(double, beta) = 2.0;
-  /// Whether to ignore case. Default: false.
   TORCH_ARG(bool, lowercase) = false;
-  /// Whether white space counts as characters. Default: false.
   TORCH_ARG(bool, whitespace) = false;
   /// Average F over all orders, those without n-grams as 1e-16, as the original
   /// program, NLTK, Moses and TorchMetrics do. Default: false: F of the means
@@ -54,6 +51,7 @@ class CharNgramCounts {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kText, "hypotheses, one text per row"},
       {"target", InputKind::kTextLists, "references, one or more per row"}};
+  static constexpr const char* kUnit = "text";
   using Options = CHRFScoreOptions;
 
   struct State {

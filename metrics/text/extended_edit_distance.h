@@ -28,21 +28,19 @@ struct EnumNames<SentenceLanguage> {
 ///     ExtendedEditDistance distance(
 ///         ExtendedEditDistanceOptions().skip_origin(true));
 struct ExtendedEditDistanceOptions {
-  /// Default: kEnglish.
   TORCH_ARG(SentenceLanguage, language) = SentenceLanguage::kEnglish;
-  /// The cost of a jump, at a space of the reference. Default: 2.
+  /// The cost of a jump, at a space of the reference.
   TORCH_ARG(double, alpha) = 2;
-  /// The cost of visiting a character again, or not at all. Default: 0.3.
+  /// The cost of visiting a character again, or not at all.
   TORCH_ARG(double, rho) = 0.3;
-  /// The cost of a character of the hypothesis alone. Default: 0.2.
+  /// The cost of a character of the hypothesis alone.
   TORCH_ARG(double, deletion) = 0.2;
-  /// The cost of a character of the reference alone. Default: 1.
+  /// The cost of a character of the reference alone.
   TORCH_ARG(double, insertion) = 1;
   /// Whether the place before the first character does not count for coverage,
   /// so that equal texts have the distance 0. Default: false, as in
   /// TorchMetrics.
   TORCH_ARG(bool, skip_origin) = false;
-  /// Default: kMean.
   TORCH_ARG(SentenceReduction, reduction) = SentenceReduction::kMean;
 
  public:
@@ -68,6 +66,7 @@ class ExtendedEditDistances {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kText, "texts [N]"},
       {"target", InputKind::kTextLists, "references for each of N texts"}};
+  static constexpr const char* kUnit = "text";
   using Options = ExtendedEditDistanceOptions;
   struct State {
     at::Tensor sum;  // exact

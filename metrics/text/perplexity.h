@@ -16,7 +16,7 @@ namespace tally {
 /// Example:
 ///     Perplexity perplexity(PerplexityOptions().ignore_index(-100));
 struct PerplexityOptions {
-  /// Tokens with this target are ignored. Default: none.
+  /// Tokens with this target are ignored.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
@@ -32,6 +32,7 @@ class TokenLikelihood {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kFloat, "logits [N, L, V]"},
       {"target", InputKind::kInteger, "int tokens [N, L], 0 to V - 1"}};
+  static constexpr const char* kUnit = "text";
   using Options = PerplexityOptions;
   struct State {
     Number negative_log;

@@ -27,9 +27,9 @@ struct EnumNames<RougeAccumulate> {
 ///         ROUGEScoreOptions().rouge_keys({"rouge2"}).use_stemmer(true));
 struct ROUGEScoreOptions {
   /// Whether tokens of more than three characters are replaced by their stems:
-  /// Porter's, with NLTK's changes. Default: false.
+  /// Porter's, with NLTK's changes.
   TORCH_ARG(bool, use_stemmer) = false;
-  /// Several references of a text. Default: kBest.
+  /// Several references of a text.
   TORCH_ARG(RougeAccumulate, accumulate) = RougeAccumulate::kBest;
   /// What is computed: rouge1 to rouge9, rougeL and rougeLsum. Default: rouge1,
   /// rouge2, rougeL, rougeLsum.
@@ -84,6 +84,7 @@ class RougeSums {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kText, "texts, one per row"},
       {"target", InputKind::kTextLists, "references, one or more per row"}};
+  static constexpr const char* kUnit = "text";
   using Options = ROUGEScoreOptions;
 
   struct State {

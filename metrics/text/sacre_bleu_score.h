@@ -14,19 +14,16 @@ namespace tally {
 ///     SacreBLEUScore bleu(
 ///         SacreBLEUScoreOptions().tokenize(BleuTokenizer::kZh));
 struct SacreBLEUScoreOptions {
-  /// The highest order of n-grams. Default: 4.
   TORCH_ARG(std::int64_t, n_gram) = 4;
-  /// How sentences are split into tokens. Default: k13a.
   TORCH_ARG(BleuTokenizer, tokenize) = BleuTokenizer::k13a;
   /// Whether to ignore case: sentences are put into lower case before they are
-  /// tokenized. Default: false.
+  /// tokenized.
   TORCH_ARG(bool, lowercase) = false;
-  /// The precision of orders without a match. Default: kExp.
   TORCH_ARG(BleuSmoothing, smooth_method) = BleuSmoothing::kExp;
   /// Of kFloor and kAddK, above 0. Default: 0.1 for kFloor, 1 for kAddK.
   TORCH_ARG(std::optional<double>, smooth_value) = std::nullopt;
   /// Leave out orders of which hypotheses are too short to have any n-gram, as
-  /// single sentences may be. Default: false.
+  /// single sentences may be.
   TORCH_ARG(bool, effective_order) = false;
   /// Weights of the orders, at least 0. Default: empty, which means 1 / n_gram
   /// for each. Those of the orders left out go to the others in proportion.

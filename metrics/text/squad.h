@@ -15,7 +15,7 @@ namespace tally {
 ///     SQuAD squad(SQuADOptions().empty_answers_match(false));
 struct SQuADOptions {
   /// Whether the F1 of two answers without words is 1, as in SQuAD 2.0, or 0,
-  /// as in version 1.1. Default: true.
+  /// as in version 1.1.
   TORCH_ARG(bool, empty_answers_match) = true;
 
  public:
@@ -32,6 +32,7 @@ class AnswerMatches {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kText, "answers [N]"},
       {"target", InputKind::kTextLists, "right answers for each of N"}};
+  static constexpr const char* kUnit = "text";
   using Options = SQuADOptions;
   struct State {
     std::int64_t exact = 0;

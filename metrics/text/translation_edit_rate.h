@@ -20,18 +20,17 @@ namespace tally {
 ///         TranslationEditRateOptions().normalize(true));
 struct TranslationEditRateOptions {
   /// Whether punctuation becomes words of its own, and XML's escapes what they
-  /// stand for. Default: false.
+  /// stand for.
   TORCH_ARG(bool, normalize) = false;
-  /// Whether `. , ? : ; ! " ( )` are removed. Default: false.
+  /// Whether `. , ? : ; ! " ( )` are removed.
   TORCH_ARG(bool, no_punctuation) = false;
-  /// Whether to ignore case. Default: true.
   TORCH_ARG(bool, lowercase) = true;
   /// Whether, with `normalize`, ideographs and punctuation of East Asia become
   /// words of their own, and, with `no_punctuation`, such punctuation is
-  /// removed. Default: false.
+  /// removed.
   TORCH_ARG(bool, asian_support) = false;
   /// Whether the result is the rate of each sample instead of that of the
-  /// corpus. Default: false.
+  /// corpus.
   TORCH_ARG(bool, sentence_level) = false;
 
  public:
@@ -56,6 +55,7 @@ class TranslationEditSums {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kText, "texts [N]"},
       {"target", InputKind::kTextLists, "references for each of N texts"}};
+  static constexpr const char* kUnit = "text";
   using Options = TranslationEditRateOptions;
   struct State {
     std::int64_t edits = 0;

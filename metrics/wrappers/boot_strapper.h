@@ -39,7 +39,7 @@ struct BootStrapperOptions {
   /// Default: kPoisson, for which the distribution does not depend on the batch
   /// size.
   TORCH_ARG(SamplingStrategy, sampling_strategy) = SamplingStrategy::kPoisson;
-  /// Seed of the random number generator. Default: 0.
+  /// Seed of the random number generator.
   TORCH_ARG(std::int64_t, seed) = 0;
 
  public:

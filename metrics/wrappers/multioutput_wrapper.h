@@ -21,7 +21,6 @@ struct MultioutputWrapperOptions {
   /// Ignore rows in which an input has NaN, separately for each output.
   /// Default: true. On a GPU this synchronizes in every update.
   TORCH_ARG(bool, remove_nans) = true;
-  /// Remove the dimension of the outputs. Default: true.
   TORCH_ARG(bool, squeeze_outputs) = true;
 
  public:

@@ -94,6 +94,26 @@ inputs
             builtin_registry().entries().size() + all.size());
 }
 
+TEST(DescribeTest, SaysHowIntervalsAreMade) {
+  const auto text = [](const std::string& name) {
+    return describe_metric(builtin_registry(), name);
+  };
+  EXPECT_THAT(
+      text("MulticlassRecall"),
+      HasSubstr("\nintervals         logit_delta, poisson_cells, jackknife, "
+                "poisson, double_or_nothing; with average=micro also wilson, "
+                "clopper_pearson; with average=none also wilson, "
+                "clopper_pearson\neach row is       a row\n"));
+  EXPECT_THAT(text("StructuralSimilarityIndexMeasure"),
+              HasSubstr("\neach row is       an image\n"));
+  EXPECT_THAT(text("MaxMetric"), HasSubstr("\nintervals         none\n"));
+  const auto json = nlohmann::json::parse(
+      describe_metric(builtin_registry(), "MultilabelAUROC", Format::kJson));
+  EXPECT_EQ(json.at("unit"), "row");
+  EXPECT_EQ(json.at("intervals").at(0), "jackknife");
+  EXPECT_EQ(json.at("intervals_with_average").at("none").at(0), "delong");
+}
+
 TEST(DescribeTest, UnknownNamesAreAnsweredWithLossesToo) {
   const auto asked = [](const std::string& name) {
     return refusal_of([&] {

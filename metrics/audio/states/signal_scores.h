@@ -32,7 +32,6 @@ struct SignalScore {
 template <class Self>
 struct SignalOptions {
   /// Whether the result says how many references are silent, besides the value.
-  /// Default: true.
   TALLY_INHERITED_ARG(Self, bool, count_silent) = true;
 
  public:
@@ -45,7 +44,6 @@ struct SignalOptions {
 /// The same where means may be removed.
 template <class Self>
 struct CenteredSignalOptions : SignalOptions<Self> {
-  /// Whether each signal's mean is removed first. Default: false.
   TALLY_INHERITED_ARG(Self, bool, zero_mean) = false;
 
  public:
@@ -87,6 +85,7 @@ class SignalScores {
  public:
   static constexpr const char* kName = Measure::kName;
   static constexpr const auto& kInputs = Measure::kInputs;
+  static constexpr const char* kUnit = "clip";
   using Options = typename Measure::Options;
   using State = SignalScoresState;
 

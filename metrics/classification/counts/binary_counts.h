@@ -7,6 +7,7 @@
 
 #include "tally/metrics/average.h"
 #include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/counts/count_sampling.h"
 #include "tally/metrics/classification/counts/element_counts.h"
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
@@ -23,16 +24,14 @@ namespace tally {
 template <class Self>
 struct BinaryCountsOptions {
   /// Scores above it are predicted as 1; it is rounded to their dtype. For
-  /// probabilities, in [0, 1]. Default: 0.5.
+  /// probabilities, in [0, 1].
   TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
   /// The kind of floating-point preds; with logits the threshold still applies
   /// to probabilities. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Default: kGlobal.
   TALLY_INHERITED_ARG(Self, MultidimAverage,
                       multidim_average) = MultidimAverage::kGlobal;
-  /// Positions with this target are ignored. It need not be 0 or 1. Default:
-  /// none.
+  /// Positions with this target are ignored. It need not be 0 or 1.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 
@@ -66,7 +65,7 @@ struct BinaryStatScoresOptions : BinaryCountsOptions<BinaryStatScoresOptions> {
 /// Example:
 ///     BinaryPrecision precision(BinaryPrecisionOptions().zero_division(1));
 struct BinaryRateOptions : BinaryCountsOptions<BinaryRateOptions> {
-  /// The value if the metric divides by zero: 0, 1, or NaN. Default: 0.
+  /// The value if the metric divides by zero: 0, 1, or NaN.
   TALLY_INHERITED_ARG(BinaryRateOptions, double, zero_division) = 0;
 
  public:
@@ -80,6 +79,15 @@ struct BinaryRateOptions : BinaryCountsOptions<BinaryRateOptions> {
     internal::classification::check_zero_division(metric, zero_division_);
   }
 };
+
+class BinaryCounts;
+
+namespace internal::classification {
+
+/// What a metric says of its rows, given the observer of single rows.
+MetricSampling sampling_of(const CountUse& use, const BinaryCounts& samples);
+
+}  // namespace internal::classification
 
 /// Counts how often 1 was predicted, was the target, and was both.
 ///
@@ -128,6 +136,16 @@ class BinaryCounts {
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
 
+  template <class M>
+  static MetricSampling sampling(const M& metric) {
+    auto options = metric.options();
+    if (options.multidim_average() != MultidimAverage::kGlobal) return {};
+    options.multidim_average(MultidimAverage::kSamplewise);
+    return internal::classification::sampling_of(
+        internal::classification::use_of(metric),
+        BinaryCounts(options, metric.metric_options()));
+  }
+
  private:
   internal::classification::BinaryRules rules_;
   bool samplewise_;
@@ -141,6 +159,13 @@ namespace internal::classification {
 /// The rows of the state.
 CountRows rows_of(const BinaryCounts::State& state,
                   MultidimAverage multidim_average);
+
+template <class Options>
+at::Tensor rate_in(const BinaryCounts::State& state, const Options& options,
+                   const CountRate& rate) {
+  return rows_of(state, options.multidim_average())
+      .averages(Average::kMicro, share_by(options, rate));
+}
 
 }  // namespace internal::classification
 }  // namespace tally

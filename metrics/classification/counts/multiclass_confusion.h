@@ -37,8 +37,7 @@ struct MulticlassConfusionOptions {
 
   /// Labels are 0 to num_classes - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);
-  /// Positions with this target are ignored. It need not be a class. Default:
-  /// none.
+  /// Positions with this target are ignored. It need not be a class.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 

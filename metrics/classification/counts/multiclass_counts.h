@@ -7,6 +7,7 @@
 
 #include "tally/metrics/average.h"
 #include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/counts/count_sampling.h"
 #include "tally/metrics/classification/counts/multiclass_confusion.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/inputs/multiclass_inputs.h"
@@ -31,13 +32,11 @@ struct MulticlassCountsOptions {
   /// Labels are 0 to num_classes - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);
   /// A sample's prediction is its target if that is among the top_k largest
-  /// scores, otherwise its best class. Default: 1.
+  /// scores, otherwise its best class.
   TALLY_INHERITED_ARG(Self, std::int64_t, top_k) = 1;
-  /// Default: kGlobal.
   TALLY_INHERITED_ARG(Self, MultidimAverage,
                       multidim_average) = MultidimAverage::kGlobal;
-  /// Positions with this target are ignored. It need not be a class. Default:
-  /// none.
+  /// Positions with this target are ignored. It need not be a class.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 
@@ -66,7 +65,7 @@ struct MulticlassAverageOptions : MulticlassCountsOptions<Self> {
 
   /// kMacro and kWeighted average over the classes that occur as a target or
   /// prediction, except an ignored class, which cannot be correct. In kMicro,
-  /// predictions of that class are incorrect. Default: kMacro.
+  /// predictions of that class are incorrect.
   TALLY_INHERITED_ARG(Self, Average, average) = Average::kMacro;
 
  public:
@@ -97,7 +96,7 @@ struct MulticlassRateOptions : MulticlassAverageOptions<MulticlassRateOptions> {
   using MulticlassAverageOptions::MulticlassAverageOptions;
 
   /// The value of a class if the metric divides by zero: 0, 1, or NaN, which
-  /// also excludes the class from averages. Default: 0.
+  /// also excludes the class from averages.
   TALLY_INHERITED_ARG(MulticlassRateOptions, double, zero_division) = 0;
 
  public:
@@ -111,6 +110,23 @@ struct MulticlassRateOptions : MulticlassAverageOptions<MulticlassRateOptions> {
     internal::classification::check_zero_division(metric, zero_division_);
   }
 };
+
+namespace internal::classification {
+
+/// The options of a metric over MulticlassCounts that decide what its rows are.
+struct ClassSampling {
+  CountUse use;
+  std::int64_t num_classes = 0;
+  Average average = Average::kMacro;
+  bool counts_once = true;  ///< top_k is 1
+  ClassDistance distance = ClassDistance::kNone;
+  /// Of the pairs from which the counts follow.
+  std::optional<ConfusionStateOptions> pairs;
+};
+MetricSampling sampling_of(const ClassSampling& classes,
+                           const MetricOptions& metric_options);
+
+}  // namespace internal::classification
 
 /// Counts, for each class, how often it was predicted, was the target, and was
 /// both: together with the total, this determines tp, fp, fn and tn.
@@ -175,6 +191,17 @@ class MulticlassCounts {
   }
   State derive(const MulticlassConfusion::State& pairs) const;
 
+  template <class M>
+  static MetricSampling sampling(const M& metric) {
+    const auto& options = metric.options();
+    if (options.multidim_average() != MultidimAverage::kGlobal) return {};
+    return internal::classification::sampling_of(
+        {internal::classification::use_of(metric), options.num_classes(),
+         internal::classification::average_of(metric), options.top_k() == 1,
+         options.distance(), source_options(options)},
+        metric.metric_options());
+  }
+
  private:
   internal::classification::MulticlassRules rules_;
   internal::classification::ClassDistance distance_;
@@ -207,6 +234,12 @@ at::Tensor average_classes(const MulticlassCounts::State& state,
                            const Options& options, ClassValue value) {
   return rows_of(state, options)
       .averages(options.average(), value, options.ignore_index());
+}
+
+template <class Options>
+at::Tensor rate_in(const MulticlassCounts::State& state, const Options& options,
+                   const CountRate& rate) {
+  return average_classes(state, options, share_by(options, rate));
 }
 
 /// The counts of a batch as MulticlassCounts keeps them, one row or a row per

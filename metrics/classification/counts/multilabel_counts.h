@@ -7,6 +7,7 @@
 
 #include "tally/metrics/average.h"
 #include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/counts/count_sampling.h"
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/common/inherited_arg.h"
@@ -30,16 +31,14 @@ struct MultilabelCountsOptions {
   /// The size of dimension 1 of preds and target.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_labels);
   /// Scores above it are predicted as 1; it is rounded to their dtype. For
-  /// probabilities, in [0, 1]. Default: 0.5.
+  /// probabilities, in [0, 1].
   TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
   /// The kind of floating-point preds; with logits the threshold still applies
   /// to probabilities. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Default: kGlobal.
   TALLY_INHERITED_ARG(Self, MultidimAverage,
                       multidim_average) = MultidimAverage::kGlobal;
-  /// Elements with this target are ignored. It need not be 0 or 1. Default:
-  /// none.
+  /// Elements with this target are ignored. It need not be 0 or 1.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 
@@ -69,7 +68,7 @@ struct MultilabelAverageOptions : MultilabelCountsOptions<Self> {
   using MultilabelCountsOptions<Self>::MultilabelCountsOptions;
 
   /// kMacro and kWeighted average over the labels with counted positions: a
-  /// label whose positions are all ignored is excluded. Default: kMacro.
+  /// label whose positions are all ignored is excluded.
   TALLY_INHERITED_ARG(Self, MultilabelAverage,
                       average) = MultilabelAverage::kMacro;
 
@@ -117,7 +116,7 @@ struct MultilabelRateOptions : MultilabelAverageOptions<MultilabelRateOptions> {
   using MultilabelAverageOptions::MultilabelAverageOptions;
 
   /// The value of a label if the metric divides by zero: 0, 1, or NaN, which
-  /// also excludes the label from averages. Default: 0.
+  /// also excludes the label from averages.
   TALLY_INHERITED_ARG(MultilabelRateOptions, double, zero_division) = 0;
 
  public:
@@ -131,6 +130,13 @@ struct MultilabelRateOptions : MultilabelAverageOptions<MultilabelRateOptions> {
     internal::classification::check_zero_division(metric, zero_division_);
   }
 };
+
+namespace internal::classification {
+
+MetricSampling label_sampling(const CountUse& use, std::int64_t num_labels,
+                              Average average);
+
+}  // namespace internal::classification
 
 /// Counts, for each label, how often it was predicted, was set in the target,
 /// and was both.
@@ -179,6 +185,18 @@ class MultilabelCounts {
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
 
+  template <class M>
+  static MetricSampling sampling(const M& metric) {
+    const auto& options = metric.options();
+    if (options.multidim_average() != MultidimAverage::kGlobal ||
+        options.averages_samples()) {
+      return {};
+    }
+    return internal::classification::label_sampling(
+        internal::classification::use_of(metric), options.num_labels(),
+        internal::classification::average_of(metric));
+  }
+
  private:
   std::int64_t num_labels_;
   internal::classification::BinaryRules rules_;
@@ -223,6 +241,12 @@ at::Tensor average_labels(const MultilabelCounts::State& state,
   // The first four are those of Average.
   return rows_of(state, options)
       .averages(static_cast<Average>(options.average()), value);
+}
+
+template <class Options>
+at::Tensor rate_in(const MultilabelCounts::State& state, const Options& options,
+                   const CountRate& rate) {
+  return average_labels(state, options, share_by(options, rate));
 }
 
 }  // namespace internal::classification

@@ -33,8 +33,7 @@ class BinaryCurveOptions {
   /// The kind of scores in preds; kScores only without thresholds. Default:
   /// probabilities.
   TALLY_INHERITED_ARG(Derived, ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target are ignored. It need not be a class. Default:
-  /// none.
+  /// Positions with this target are ignored. It need not be a class.
   TALLY_INHERITED_ARG(Derived, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 

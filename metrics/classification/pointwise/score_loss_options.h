@@ -17,8 +17,7 @@ template <class Self>
 struct BinaryLossOptions {
   /// The kind of scores in preds. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target are ignored. It need not be 0 or 1. Default:
-  /// none.
+  /// Positions with this target are ignored. It need not be 0 or 1.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 
@@ -45,8 +44,7 @@ struct MulticlassLossOptions {
   TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);
   /// The kind of scores in preds. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target are ignored. It need not be a class. Default:
-  /// none.
+  /// Positions with this target are ignored. It need not be a class.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 

@@ -18,14 +18,14 @@ namespace tally {
 ///     IntersectionOverUnion iou(
 ///         BoxOverlapOptions().iou_threshold(0.5).class_metrics(true));
 struct BoxOverlapOptions {
-  /// What the numbers of boxes are. Default: kXYXY.
+  /// What the numbers of boxes are.
   TORCH_ARG(BoxFormat, box_format) = BoxFormat::kXYXY;
-  /// Pairs that overlap less are left out, after matching. Default: none.
+  /// Pairs that overlap less are left out, after matching.
   TORCH_ARG(std::optional<double>, iou_threshold) = std::nullopt;
-  /// Whether to return the means of the classes as well. Default: false.
+  /// Whether to return the means of the classes as well.
   TORCH_ARG(bool, class_metrics) = false;
   /// Whether pairs of different labels are left out, and only boxes of the same
-  /// label are matched. Default: true.
+  /// label are matched.
   TORCH_ARG(bool, respect_labels) = true;
   /// Which boxes of an image are compared. Default: kMatched; TorchMetrics'
   /// classes compare all pairs (kAll), its functions pair boxes (kPaired).

@@ -30,10 +30,10 @@ struct EnumNames<DetectionAverage> {
 ///     MeanAveragePrecision map(
 ///         MeanAveragePrecisionOptions().box_format(BoxFormat::kXYWH));
 struct MeanAveragePrecisionOptions {
-  /// What the numbers of boxes are. Default: kXYXY.
+  /// What the numbers of boxes are.
   TORCH_ARG(BoxFormat, box_format) = BoxFormat::kXYXY;
   /// What of objects is compared: boxes, masks (masks or runs of ImageObjects)
-  /// or keypoints. Default: kBbox.
+  /// or keypoints.
   TORCH_ARG(ObjectShape, iou_type) = ObjectShape::kBbox;
   /// Overlaps at which a detection hits an object. Default: empty, which
   /// means COCO's 0.5, 0.55, ... 0.95, as the doubles that NumPy makes.
@@ -52,14 +52,13 @@ struct MeanAveragePrecisionOptions {
   /// Default: empty, which means COCO's 17 keypoints of a person.
   TORCH_ARG(std::vector<double>, oks_sigmas) = {};
   /// Match without regard to classes, as for proposals:
-  /// max_detection_thresholds are then per image. Default: false.
+  /// max_detection_thresholds are then per image.
   TORCH_ARG(bool, class_agnostic) = false;
   /// Default: kMacro.
   TORCH_ARG(DetectionAverage, average) = DetectionAverage::kMacro;
-  /// Whether to return the values of each class as well. Default: false.
+  /// Whether to return the values of each class as well.
   TORCH_ARG(bool, class_metrics) = false;
   /// Whether to return the arrays of precision, recall and scores as well.
-  /// Default: false.
   TORCH_ARG(bool, extended_summary) = false;
 
  public:

@@ -17,25 +17,25 @@ namespace tally {
 /// Example:
 ///     LVISAveragePrecision lvis(LVISOptions().rare_labels({12, 30}));
 struct LVISOptions {
-  /// What the numbers of boxes are. Default: kXYXY.
+  /// What the numbers of boxes are.
   TORCH_ARG(BoxFormat, box_format) = BoxFormat::kXYXY;
-  /// Boxes or masks. Default: kBbox.
+  /// Boxes or masks.
   TORCH_ARG(ObjectShape, iou_type) = ObjectShape::kBbox;
   /// Overlaps from which a detection hits an object. Default: empty, which
   /// means COCO's.
   TORCH_ARG(std::vector<double>, iou_thresholds) = {};
   /// Recalls at which precision is read. Default: empty, which means COCO's.
   TORCH_ARG(std::vector<double>, rec_thresholds) = {};
-  /// How many detections of an image count, of all classes. Default: 300.
+  /// How many detections of an image count, of all classes.
   TORCH_ARG(int64_t, max_detections) = 300;
   /// The areas between small and medium, and between medium and large objects.
   /// Default: 1024, 9216.
   TORCH_ARG(std::vector<double>, area_bounds) = {1024, 9216};
-  /// The classes of few images, of some, and of many. Default: none.
+  /// The classes of few images, of some, and of many.
   TORCH_ARG(std::vector<int64_t>, rare_labels) = {};
   TORCH_ARG(std::vector<int64_t>, common_labels) = {};
   TORCH_ARG(std::vector<int64_t>, frequent_labels) = {};
-  /// Whether to return the values of each class as well. Default: false.
+  /// Whether to return the values of each class as well.
   TORCH_ARG(bool, class_metrics) = false;
 
  public:

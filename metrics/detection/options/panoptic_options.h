@@ -29,13 +29,12 @@ struct PanopticQualityOptions {
   /// integers, and none of things.
   TORCH_ARG(std::vector<int64_t>, stuffs) = {};
   /// Whether preds may have other categories, whose pixels then belong to no
-  /// segment; if not, these are an error. Default: false.
+  /// segment; if not, these are an error.
   TORCH_ARG(bool, allow_unknown_preds_category) = false;
   /// Whether to return the segmentation quality and the recognition quality as
-  /// well. Default: false.
+  /// well.
   TORCH_ARG(bool, return_sq_and_rq) = false;
   /// Whether to return the values of each category instead of their mean.
-  /// Default: false.
   TORCH_ARG(bool, return_per_class) = false;
 
  public:

@@ -30,13 +30,12 @@ struct EnumNames<VOCInterpolation> {
 ///         PascalVOCOptions().interpolation(VOCInterpolation::kElevenPoints));
 struct PascalVOCOptions {
   /// What the numbers of boxes are. The right and bottom edges of kXYXY are
-  /// pixels of the object, as in VOC's files. Default: kXYXY.
+  /// pixels of the object, as in VOC's files.
   TORCH_ARG(BoxFormat, box_format) = BoxFormat::kXYXY;
   /// Overlaps that a hit exceeds, ascending. Default: 0.5.
   TORCH_ARG(std::vector<double>, iou_thresholds) = {0.5};
-  /// Default: kAllPoints.
   TORCH_ARG(VOCInterpolation, interpolation) = VOCInterpolation::kAllPoints;
-  /// Whether to return the values of each class as well. Default: false.
+  /// Whether to return the values of each class as well.
   TORCH_ARG(bool, class_metrics) = false;
 
  public:

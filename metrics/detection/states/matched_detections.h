@@ -39,6 +39,7 @@ class MatchedDetections {
       {"target", InputKind::kRagged, "annotated objects of N images"},
       {"image_ids", InputKind::kInteger, "int ids of the images [N]",
        /*is_optional=*/true}};
+  static constexpr const char* kUnit = "image";
   using State = MatchedDetectionsState;
 
   template <class Options>

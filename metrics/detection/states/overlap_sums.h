@@ -49,6 +49,7 @@ class OverlapSums {
   static constexpr const char* kName =
       EnumNames<BoxOverlap>::kNames[static_cast<int>(kOverlap)];
   static constexpr const auto& kInputs = internal::detection::kOverlapInputs;
+  static constexpr const char* kUnit = "image";
   using Options = BoxOverlapOptions;
   using State = OverlapSumsState;
 

@@ -30,6 +30,7 @@ class PanopticCounts {
       {"target", InputKind::kInteger, "int [N, ..., 2]: category and instance"},
       {"crowd", InputKind::kInteger, "0 or 1 [N, ...]: crowds of target",
        /*is_optional=*/true}};
+  static constexpr const char* kUnit = "image";
   using Options = PanopticQualityOptions;
   using State = PanopticState;
 

@@ -35,6 +35,7 @@ class FrameScores {
  public:
   static constexpr const char* kName = Measure::kName;
   static constexpr const auto& kInputs = internal::image::kVideoInputs;
+  static constexpr const char* kUnit = "video";
   using Options = typename Measure::Options;
   using State = ImageScoresState;
 

@@ -28,7 +28,7 @@ struct EnumNames<ImageReduction> {
 /// The option that all metrics of images have.
 template <class Self>
 struct ImageOptions {
-  /// How the scores of images become one. Default: kMean.
+  /// How the scores of images become one.
   TALLY_INHERITED_ARG(Self, ImageReduction, reduction) = ImageReduction::kMean;
 
  public:
@@ -116,7 +116,6 @@ at::Tensor reduced(const ImageScoresState& state, ImageReduction reduction);
 /// Options of metrics that average over windows around pixels.
 template <class Self>
 struct WindowOptions : ImageOptions<Self> {
-  /// The size of windows in pixels. Default: 8.
   TALLY_INHERITED_ARG(Self, std::int64_t, window_size) = 8;
 
  public:
@@ -136,6 +135,7 @@ class ImageScores {
  public:
   static constexpr const char* kName = Measure::kName;
   static constexpr const auto& kInputs = Measure::kInputs;
+  static constexpr const char* kUnit = "image";
   using Options = typename Measure::Options;
   using State = ImageScoresState;
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "tally/metrics/curve_area.h"
+
 /// Areas under the curves of replicates: one pass over sorted samples with
 /// running sums for each replicate.
 namespace tally::internal::intervals {
@@ -13,18 +15,6 @@ enum SampleMark : std::uint8_t {
   kEndsStep = 2,
   /// The scores of the step are equal.
   kIsTied = 4,
-};
-
-/// How samples are sorted, and what is summed.
-enum class CurveArea {
-  /// By ascending score: pairs of a positive and a negative in order, ties
-  /// counting half. A step ends before negatives that follow positives, and
-  /// before and after tied samples of both classes, of which the negatives come
-  /// first.
-  kRoc,
-  /// By descending score: the precision at each positive. A step ends after the
-  /// samples with the score of a positive.
-  kPrecisionRecall,
 };
 
 /// Running sums, one for each replicate.
@@ -40,7 +30,14 @@ struct CurveSums {
 /// byte.
 inline constexpr std::int64_t kMostSamples = 31;
 
-/// Adds up to kMostSamples samples, with a row of `stride` weights for each, a
+/// Adds up to kMostSamples samples, sorted by the area that is summed. kRoc: by
+/// ascending score; pairs of a positive and a negative in order, ties counting
+/// half. A step ends before negatives that follow positives, and before and
+/// after tied samples of both classes, of which the negatives come first.
+/// kPrecisionRecall: by descending score; the precision at each positive. A
+/// step ends after the samples with the score of a positive.
+///
+/// They come with a row of `stride` weights for each, a
 /// multiple of 128. `factors` are the samples' own weights; null if all are 1,
 /// which is exact below 2^52 pairs. `continues`: whether the step began
 /// earlier.

@@ -40,7 +40,6 @@ struct CategoryOptions {
   TALLY_INHERITED_ARG(Self, NominalNanStrategy,
                       nan_strategy) = NominalNanStrategy::kDrop;
   /// The category that kReplace puts in the place of NaN, a whole number.
-  /// Default: 0.
   TALLY_INHERITED_ARG(Self, double, nan_replace_value) = 0;
 
  public:
@@ -99,10 +98,10 @@ using PearsonsContingencyCoefficientOptions = TheilsUOptions;
 /// Example: `CramersV v(CramersVOptions().bias_correction(false));`
 struct CramersVOptions : CategoryPairOptions<CramersVOptions> {
   using CategoryPairOptions::CategoryPairOptions;
-  /// Bergsma's correction of the bias of small samples. Default: true.
+  /// Bergsma's correction of the bias of small samples.
   TALLY_INHERITED_ARG(CramersVOptions, bool, bias_correction) = true;
   /// Yates's correction for continuity of 2 x 2 tables: counts are moved
-  /// towards those expected, by 1/2 at most. Default: false.
+  /// towards those expected, by 1/2 at most.
   TALLY_INHERITED_ARG(CramersVOptions, bool, yates) = false;
 
  public:
@@ -131,9 +130,7 @@ using PearsonsContingencyCoefficientMatrixOptions = TheilsUMatrixOptions;
 ///
 /// Example: `CramersVMatrix v(CramersVMatrixOptions().bias_correction(false));`
 struct CramersVMatrixOptions : CategoryOptions<CramersVMatrixOptions> {
-  /// Default: true.
   TALLY_INHERITED_ARG(CramersVMatrixOptions, bool, bias_correction) = true;
-  /// Default: false.
   TALLY_INHERITED_ARG(CramersVMatrixOptions, bool, yates) = false;
 
  public:

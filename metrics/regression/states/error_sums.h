@@ -7,6 +7,7 @@
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/regression/inputs/declared_inputs.h"
+#include "tally/metrics/sampling.h"
 #include "tally/state/fields.h"
 
 namespace tally {
@@ -61,7 +62,20 @@ class ErrorSums {
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
 
+  template <class M>
+  static MetricSampling sampling(const M& metric) {
+    MetricSampling sampling;
+    sampling.row_sums =
+        [sums = ErrorSums(metric.options(), metric.metric_options())](
+            Inputs inputs) { return sums.row_sums(inputs); };
+    return sampling;
+  }
+
  private:
+  // See MetricSampling. Undefined for several outputs or positions a row, and
+  // where an input has a NaN.
+  at::Tensor row_sums(Inputs inputs) const;
+
   Error error_;
   std::int64_t num_outputs_;
   NanPolicy nan_policy_;

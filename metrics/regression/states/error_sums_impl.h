@@ -224,4 +224,23 @@ ErrorState ErrorSums<Error>::observe(const at::Tensor& preds,
       });
 }
 
+template <class Error>
+at::Tensor ErrorSums<Error>::row_sums(Inputs inputs) const {
+  if constexpr (internal::kHas<internal::regression::ScaleOf, Error>) {
+    (void)inputs;
+    return {};
+  } else {
+    const at::Tensor preds = internal::float64_column(inputs, 0);
+    const at::Tensor target = internal::float64_column(inputs, 1);
+    if (num_outputs_ != 1 || !preds.defined() || !target.defined()) return {};
+    at::Tensor errors = internal::fresh_tensor({preds.size(0)}, at::kDouble);
+    const auto* const p = preds.const_data_ptr<double>();
+    const auto* const t = target.const_data_ptr<double>();
+    auto* const error = errors.mutable_data_ptr<double>();
+    for (std::int64_t i = 0; i < preds.size(0); ++i)
+      error[i] = error_(p[i], t[i]);
+    return internal::weighted_terms(errors, inputs, 2);
+  }
+}
+
 }  // namespace tally

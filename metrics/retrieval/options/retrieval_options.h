@@ -84,15 +84,14 @@ void check_ties(const char* metric, TieOrder ties,
 /// collection, whatever else they are told.
 template <class Self>
 struct RetrievalOptions {
-  /// Documents with this target do not count at all. Default: none.
+  /// Documents with this target do not count at all.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
   /// Documents with this target are not judged: they have a rank, but are
-  /// neither relevant nor known not to be. Default: none.
+  /// neither relevant nor known not to be.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       unjudged) = std::nullopt;
   /// Leave out documents that are not judged, as if they had not been ranked.
-  /// Default: false.
   TALLY_INHERITED_ARG(Self, bool, condensed) = false;
   /// Keep this many of each query's best documents, those tied with the last
   /// of them, and how many others there are of each grade: memory does not grow
@@ -100,12 +99,9 @@ struct RetrievalOptions {
   /// are the same. Not with TieOrder::kIds. Default: none, all are kept.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       keep_top_k) = std::nullopt;
-  /// Default: kExpected.
   TALLY_INHERITED_ARG(Self, TieOrder, ties) = TieOrder::kExpected;
-  /// Default: kNegative.
   TALLY_INHERITED_ARG(Self, EmptyTargetAction,
                       empty_target_action) = EmptyTargetAction::kNegative;
-  /// Default: kMean.
   TALLY_INHERITED_ARG(Self, QueryAggregation,
                       aggregation) = QueryAggregation::kMean;
 

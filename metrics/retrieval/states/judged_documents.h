@@ -55,6 +55,7 @@ class JudgedDocuments {
        "int queries, numbered over all batches and ranks [N, ...]"},
       {"doc_ids", InputKind::kInteger, "int documents [N, ...]",
        /*is_optional=*/true}};
+  static constexpr const char* kUnit = "document";
   using State = DocumentState;
 
   template <class Options>

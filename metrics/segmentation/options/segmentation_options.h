@@ -41,13 +41,11 @@ struct SegmentationOptions {
 
   /// Whether class 0 counts as well. A class that is alone always counts.
   TALLY_INHERITED_ARG(Self, bool, include_background);
-  /// Default: kOneHot.
   TALLY_INHERITED_ARG(Self, SegmentationFormat,
                       input_format) = SegmentationFormat::kOneHot;
   /// Default: kNan.
   TALLY_INHERITED_ARG(Self, AbsentClass, absent) = AbsentClass::kNan;
   /// Whether the result says how many cases counted, besides the value.
-  /// Default: true.
   TALLY_INHERITED_ARG(Self, bool, count_cases) = true;
 
  public:

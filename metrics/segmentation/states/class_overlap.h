@@ -100,6 +100,7 @@ class ClassOverlap {
  public:
   static constexpr const char* kName = "ClassOverlap";
   static constexpr const auto& kInputs = internal::segmentation::kMaskInputs;
+  static constexpr const char* kUnit = "image";
   using State = ClassOverlapState;
 
   template <class Options>

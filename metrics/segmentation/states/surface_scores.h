@@ -60,7 +60,7 @@ struct SurfaceOptions : SegmentationOptions<Self> {
   /// dimension of the samples. Default: 1 along all.
   TALLY_INHERITED_ARG(Self, std::optional<std::vector<double>>,
                       spacing) = std::nullopt;
-  /// Whether there is a value for each class. Default: false.
+  /// Whether there is a value for each class.
   TALLY_INHERITED_ARG(Self, bool, per_class) = false;
 
  public:
@@ -83,9 +83,7 @@ template <class Self>
 struct SurfaceKindOptions : SurfaceOptions<Self> {
   using SurfaceOptions<Self>::SurfaceOptions;
 
-  /// Default: kVoxel.
   TALLY_INHERITED_ARG(Self, Surface, surface) = Surface::kVoxel;
-  /// Default: kEuclidean.
   TALLY_INHERITED_ARG(Self, DistanceMetric,
                       distance_metric) = DistanceMetric::kEuclidean;
 
@@ -200,6 +198,7 @@ class SurfaceScores {
  public:
   static constexpr const char* kName = Measure::kName;
   static constexpr const auto& kInputs = internal::segmentation::kMaskInputs;
+  static constexpr const char* kUnit = "image";
   using Options = typename Measure::Options;
   using State = SurfaceScoresState;
 

@@ -55,6 +55,7 @@ class BleuCounts {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kText, "hypotheses, one text per row"},
       {"target", InputKind::kTextLists, "references, one or more per row"}};
+  static constexpr const char* kUnit = "text";
 
   struct State {
     at::Tensor matches;  ///< int64 [n_gram]: n-grams that references have

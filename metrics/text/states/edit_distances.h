@@ -18,9 +18,8 @@ namespace tally {
 ///     EditDistance distance(EditDistanceOptions().substitution_cost(2));
 struct EditDistanceOptions {
   /// The cost of a substitution; those of insertions and deletions are 1. From
-  /// 2 on there are none. Default: 1.
+  /// 2 on there are none.
   TORCH_ARG(std::int64_t, substitution_cost) = 1;
-  /// Default: kMean.
   TORCH_ARG(SentenceReduction, reduction) = SentenceReduction::kMean;
 
  public:
@@ -40,12 +39,10 @@ struct EditDistanceOptions {
 ///     TokenEditDistance distance(
 ///         TokenEditDistanceOptions().ignore_index(-100));
 struct TokenEditDistanceOptions {
-  /// Tokens with this value are ignored, in preds and target: padding. Default:
-  /// none.
+  /// Tokens with this value are ignored, in preds and target: padding.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
-  /// As in EditDistance. Default: 1.
+  /// As in EditDistance.
   TORCH_ARG(std::int64_t, substitution_cost) = 1;
-  /// Default: kMean.
   TORCH_ARG(SentenceReduction, reduction) = SentenceReduction::kMean;
 
  public:
@@ -85,6 +82,7 @@ class CharEditDistances {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kText, "texts [N]"},
       {"target", InputKind::kText, "reference texts [N]"}};
+  static constexpr const char* kUnit = "text";
   using Options = EditDistanceOptions;
   using State = EditDistancesState;
 
@@ -102,6 +100,7 @@ class TokenEditDistances {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kInteger, "int tokens [N, L]"},
       {"target", InputKind::kInteger, "int tokens [N, M]"}};
+  static constexpr const char* kUnit = "text";
   using Options = TokenEditDistanceOptions;
   using State = EditDistancesState;
 

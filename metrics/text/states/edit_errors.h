@@ -59,7 +59,6 @@ double information_preserved(const EditErrorsState& state);
 /// Example:
 ///     WordErrorRate rate(WordErrorOptions().split(WordSplit::kWhitespace));
 struct WordErrorOptions {
-  /// Where words end. Default: kSpace.
   TORCH_ARG(WordSplit, split) = WordSplit::kSpace;
 
  public:
@@ -77,6 +76,7 @@ class WordErrors {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kText, "texts [N]"},
       {"target", InputKind::kText, "reference texts [N]"}};
+  static constexpr const char* kUnit = "text";
   using Options = WordErrorOptions;
   using State = WordErrorsState;
 
@@ -92,6 +92,7 @@ class CharErrors {
  public:
   static constexpr const char* kName = "CharErrors";
   static constexpr const auto& kInputs = WordErrors::kInputs;
+  static constexpr const char* kUnit = "text";
   using State = EditErrorsState;
 
   State observe(const TextList& preds, const TextList& target) const;
@@ -117,10 +118,8 @@ struct EnumNames<EditMeasure> {
 /// Example:
 ///     TokenErrorRate rate(TokenErrorRateOptions().ignore_index(-100));
 struct TokenErrorRateOptions {
-  /// Tokens with this value are ignored, in preds and target: padding. Default:
-  /// none.
+  /// Tokens with this value are ignored, in preds and target: padding.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
-  /// Default: kErrorRate.
   TORCH_ARG(EditMeasure, measure) = EditMeasure::kErrorRate;
 
  public:
@@ -138,6 +137,7 @@ class TokenErrors {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kInteger, "int tokens [N, L]"},
       {"target", InputKind::kInteger, "int tokens [N, M]"}};
+  static constexpr const char* kUnit = "text";
   using Options = TokenErrorRateOptions;
   using State = EditErrorsState;
 

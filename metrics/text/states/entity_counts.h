@@ -21,18 +21,15 @@ namespace tally {
 /// Example:
 ///     EntityF1Score f1(EntityScoreOptions().average(Average::kNone));
 struct EntityScoreOptions {
-  /// How the values of types are averaged. Default: kMicro.
+  /// How the values of types are averaged.
   TORCH_ARG(Average, average) = Average::kMicro;
-  /// Default: kDefault.
   TORCH_ARG(TagMode, mode) = TagMode::kDefault;
-  /// What prefixes mean; with TagMode::kStrict, which requires it. Default:
-  /// none.
+  /// What prefixes mean; with TagMode::kStrict, which requires it.
   TORCH_ARG(std::optional<TagScheme>, scheme) = std::nullopt;
   /// Whether prefixes stand behind the type, "PER-B" rather than "B-PER".
-  /// Default: false.
   TORCH_ARG(bool, suffix) = false;
   /// The value of a type that is not predicted (precision) or does not occur
-  /// (recall), 0 or 1. Default: 0.
+  /// (recall), 0 or 1.
   TORCH_ARG(double, zero_division) = 0;
 
  public:
@@ -56,6 +53,7 @@ class EntityCounts {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kTokens, "tags, a list per sentence"},
       {"target", InputKind::kTokens, "tags, a list per sentence"}};
+  static constexpr const char* kUnit = "text";
   using Options = EntityScoreOptions;
 
   struct State {

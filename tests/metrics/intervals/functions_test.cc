@@ -99,6 +99,23 @@ TEST(DelongTest, TakesWeights) {
   EXPECT_NEAR(estimate.standard_error, each["error"], 1e-12);
 }
 
+TEST(DelongTest, LeavesSamplesOfWeight0Out) {
+  // Those with the score of a sample that counts, before it, and others.
+  const at::Tensor scores = at::tensor({1., 2., 2., 3., 3., 4.});
+  const at::Tensor target = at::tensor({1, 0, 0, 1, 0, 1});
+  const at::Tensor weight = at::tensor({1., 0., 1., 2., 1., 0.});
+  const at::Tensor kept = weight.gt(0).nonzero().reshape(-1);
+  const AreaEstimate all = delong(scores, target, weight);
+  const AreaEstimate some =
+      delong(scores.index_select(0, kept), target.index_select(0, kept),
+             weight.index_select(0, kept));
+  // (1 * 0 + 2 * (1 + 1 / 2)) / (3 * 2).
+  EXPECT_DOUBLE_EQ(all.area, 0.5);
+  EXPECT_DOUBLE_EQ(all.area, some.area);
+  EXPECT_DOUBLE_EQ(all.standard_error, some.standard_error);
+  EXPECT_EQ(all.positives, 2);
+}
+
 TEST(DelongTest, IsNewcombesWhereNothingVaries) {
   for (const auto& each : interval_values()["newcombe"]) {
     const IntervalBounds ends = delong_interval(

@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "tally/metrics/aggregation/min_max_metric.h"
+#include "tally/metrics/aggregation/running_metrics.h"
 #include "tally/metrics/aggregation/sum_metric.h"
 #include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/classification/auroc.h"
@@ -26,6 +27,7 @@
 #include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/jackknife_engine.h"
 #include "tally/metrics/intervals/proportions.h"
+#include "tally/metrics/registry/registry.h"
 #include "tally/metrics/regression/max_error.h"
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/resampling/philox.h"
@@ -36,6 +38,7 @@
 namespace tally {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testkit::interval_values;
 using testkit::refusal_of;
@@ -340,6 +343,46 @@ TEST(IntervalMetricTest, NamesItsResults) {
 template <class M>
 std::string refused(M metric, const IntervalOptions& options = {}) {
   return refusal_of([&] { IntervalMetric(std::move(metric), options); });
+}
+
+TEST(IntervalMethodsTest, AreThoseOfWhatAMetricSays) {
+  using Method = IntervalMethod;
+  const auto names_of = [](const Metric& metric) {
+    std::vector<std::string> names;
+    for (const Method method : interval_methods(metric)) {
+      names.push_back(internal::intervals::text_of(method));
+    }
+    return names;
+  };
+  EXPECT_THAT(names_of(MulticlassF1Score(3)),
+              ElementsAre("logit_delta", "poisson_cells", "jackknife",
+                          "poisson", "double_or_nothing"));
+  EXPECT_THAT(
+      names_of(MulticlassF1Score(
+          MulticlassF1ScoreOptions(3).average(Average::kMicro))),
+      ElementsAre("wilson", "clopper_pearson", "logit_delta", "poisson_cells",
+                  "jackknife", "poisson", "double_or_nothing"));
+  EXPECT_THAT(names_of(MeanSquaredError()),
+              ElementsAre("poisson", "double_or_nothing", "jackknife"));
+  EXPECT_THAT(names_of(MaxMetric()), ElementsAre());
+  EXPECT_THAT(names_of(RunningMean()), ElementsAre());
+}
+
+TEST(IntervalMethodsTest, AreTakenByEveryMetricThatHasThem) {
+  for (const auto& [name, entry] : builtin_registry().entries()) {
+    if (entry.is_wrapper) continue;
+    const auto metric = make_metric(entry.example());
+    const std::vector<IntervalMethod> methods = interval_methods(*metric);
+    for (const IntervalMethod method : methods) {
+      SCOPED_TRACE(name);
+      const IntervalMetric one(metric->clone(),
+                               IntervalOptions().method(method));
+      EXPECT_EQ(one.method(), method);
+    }
+    if (methods.empty()) continue;
+    EXPECT_EQ(IntervalMetric(metric->clone()).method(), methods.front())
+        << name;
+  }
 }
 
 TEST(IntervalMetricTest, RefusesMetricsWithoutAnInterval) {

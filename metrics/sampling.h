@@ -1,0 +1,160 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/curve_area.h"
+#include "tally/metrics/inputs.h"
+#include "tally/state/fields.h"
+#include "tally/state/state.h"
+
+/// What a metric says about the rows behind its value: which statistics apply
+/// to it, besides drawing rows again. IntervalMetric and ModelComparison read
+/// it; they know no metric by name.
+namespace tally {
+
+class Metric;
+
+/// `successes` of `n` rows.
+struct Proportion {
+  double successes = 0;
+  double n = 0;
+};
+
+/// Each element of the result is a function of a proportion of rows: Wilson's
+/// and Clopper-Pearson's intervals.
+struct RateSampling {
+  /// Of each element of the result of a state without weights.
+  std::function<std::vector<Proportion>(const AnyState&)> proportions;
+  /// Monotone; null: the proportion itself.
+  double (*value)(double proportion) = nullptr;
+  /// A target of more dimensions has several trials a row, which depend on each
+  /// other, and is refused.
+  std::int64_t target_dims = 1;
+};
+
+/// Counts of rows by what a row adds to a state of sums.
+struct CellTable {
+  struct Cell {
+    std::int64_t id = 0;
+    std::int64_t count = 0;
+    /// What one row adds: the place in the sums, and how much.
+    std::vector<std::pair<std::size_t, double>> adds;
+  };
+  std::vector<Cell> cells;  ///< those with rows
+  std::size_t sums = 0;     ///< their number
+  /// The metric's state of these sums.
+  std::function<AnyState(const std::vector<double>&)> state;
+  /// Rows that determine the value if all of them agree.
+  double deciding = 0;
+};
+
+/// The value is a smooth function of the counts of a table: intervals by the
+/// delta method on the logit scale, and by Poisson counts of its cells.
+struct CellSampling {
+  /// Of a state without weights.
+  std::function<CellTable(const AnyState&)> table;
+  /// What values lie between.
+  double low = 0;
+  double high = 1;
+  std::int64_t target_dims = 1;
+  /// A metric whose state has the table, and from which this metric derives its
+  /// own; null: this one.
+  std::shared_ptr<const Metric> source = nullptr;
+};
+
+/// The samples with the same score: sums of their weights, and of the squares.
+struct ScoreGroup {
+  double positives = 0;
+  double negatives = 0;
+  double squared_positives = 0;
+  double squared_negatives = 0;
+};
+
+/// The samples behind an area: how often a positive has the higher score.
+struct ScoredSamples {
+  std::vector<ScoreGroup> groups;  ///< by score, ascending
+  double positives = 0;            ///< samples, whatever their weights
+  double negatives = 0;
+  bool is_weighted = false;
+};
+
+/// Of real scores without NaN [N], targets 0 and 1 [N], and weights [N]
+/// (default: 1), of which those with 0 are left out. REQUIRES: float64 on the
+/// CPU.
+ScoredSamples scored_samples(const at::Tensor& scores, const at::Tensor& target,
+                             const at::Tensor& weight = {});
+
+/// Each element of the result is the area under an ROC curve, the probability
+/// that a positive has a higher score than a negative: DeLong's and Newcombe's
+/// intervals.
+struct PairSampling {
+  using Use = std::function<void(std::int64_t element, ScoredSamples samples)>;
+  /// Calls `use` for each element that is defined, from any thread.
+  std::function<void(const AnyState&, const Use& use)> visit;
+  std::int64_t target_dims = 1;
+  /// Whether DeLong's interval takes rows with weights, where this is so.
+  bool takes_weights = false;
+};
+
+/// The state keeps the scores and targets of rows, and the value is an area
+/// under their curve: fast replicates, and DeLong's comparison.
+struct ScoreSampling {
+  struct Kept {
+    const Rows& scores;
+    const Rows& target;             ///< 0 and 1; others do not count
+    const Rows* weights = nullptr;  ///< null: all 1
+  };
+  CurveArea area = CurveArea::kRoc;
+  /// First what has no weights, then what has.
+  std::function<std::vector<Kept>(const AnyState&)> kept;
+};
+
+/// The value is the fraction of rows that are correct: McNemar's test.
+struct MatchSampling {
+  /// What is known of a row.
+  enum Bits : std::uint8_t {
+    kSeen = 1,   ///< it counts
+    kWrong = 2,  ///< it is not correct
+    kNan = 4,    ///< it has a NaN
+  };
+
+  /// The bits of each row of inputs that the metric takes: uint8 [N, ...].
+  std::function<at::Tensor(const at::Tensor& preds, const at::Tensor& target)>
+      matches;
+  std::int64_t target_dims = 1;
+};
+
+namespace internal {
+
+/// For MetricSampling::row_sums: an input [N] as float64; undefined if it has
+/// another form, is elsewhere, or has a NaN.
+at::Tensor float64_column(Inputs inputs, std::size_t place);
+/// The terms [N] times the weights at `place`, and the weights: [N, 2].
+at::Tensor weighted_terms(const at::Tensor& terms, Inputs inputs,
+                          std::size_t place);
+
+}  // namespace internal
+
+/// What a metric says about the rows behind its value; all of it is optional.
+struct MetricSampling {
+  std::optional<RateSampling> rate = std::nullopt;
+  std::optional<CellSampling> cells = std::nullopt;
+  std::optional<PairSampling> pairs = std::nullopt;
+  std::optional<ScoreSampling> scores = std::nullopt;
+  std::optional<MatchSampling> matches = std::nullopt;
+  /// What each row of a batch adds to the numbers of the state, in the order of
+  /// its fields: float64 [N, numbers]. Only for speed; undefined where rows
+  /// have to be observed one by one. REQUIRES: inputs that the metric takes.
+  std::function<at::Tensor(Inputs)> row_sums = nullptr;
+  /// What a row is: "row", "image", "text", "clip", "document".
+  const char* unit = "row";
+};
+
+}  // namespace tally
