@@ -29,7 +29,8 @@ struct DiceScoreOptions : OverlapOptions<DiceScoreOptions> {
  public:
   void visit(OptionVisitor& v) {
     OverlapOptions::visit(v);
-    v("average", average_, OptionRole::kValue, internal::words::kAverage);
+    v.first<kClassAverages>("average", average_, OptionRole::kValue,
+                            internal::words::kAverage);
     v("aggregation_level", aggregation_level_, OptionRole::kValue,
       internal::words::kAggregationLevel);
   }

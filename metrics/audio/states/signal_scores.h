@@ -13,14 +13,21 @@
 
 namespace tally {
 
-/// The result of audio metrics. In a collection the metric "snr" has the values
-/// "snr" and "snr.silent"; without count_silent the first alone.
+/// The result of audio metrics. In a collection the metric "snr" has the value
+/// "snr", and with count_silent "snr.silent".
 struct SignalScore {
   /// The mean over samples, 0-dim float64.
   at::Tensor value;
   /// How many references are silent, 0-dim int64. Undefined without
   /// count_silent.
   at::Tensor silent;
+
+  /// The value, for code that wants a tensor or a number.
+  operator at::Tensor() const { return value; }
+  template <class T>
+  T item() const {
+    return value.item<T>();
+  }
 
   void visit(ResultParts& parts) {
     parts("", value);
@@ -32,7 +39,7 @@ struct SignalScore {
 template <class Self>
 struct SignalOptions {
   /// Whether the result says how many references are silent, besides the value.
-  TALLY_INHERITED_ARG(Self, bool, count_silent) = true;
+  TALLY_INHERITED_ARG(Self, bool, count_silent) = false;
 
  public:
   void visit(OptionVisitor& v) {

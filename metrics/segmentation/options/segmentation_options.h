@@ -46,7 +46,7 @@ struct SegmentationOptions {
   /// Default: kNan.
   TALLY_INHERITED_ARG(Self, AbsentClass, absent) = AbsentClass::kNan;
   /// Whether the result says how many cases counted, besides the value.
-  TALLY_INHERITED_ARG(Self, bool, count_cases) = true;
+  TALLY_INHERITED_ARG(Self, bool, count_cases) = false;
 
  public:
   void visit(OptionVisitor& v) {

@@ -72,7 +72,7 @@ TEST(IntelligibilityTest, SilenceIsZero) {
   const at::Tensor signal = made(6000).target;
   const at::Tensor silence = at::zeros({6000}, at::kDouble);
   for (const Options& options : {Options(10000), extended(10000)}) {
-    Stoi stoi(options);
+    Stoi stoi(Options(options).count_silent(true));
     EXPECT_EQ(stoi.forward(silence, signal).value.item<double>(), 0);
     EXPECT_EQ(stoi.forward(signal, silence).value.item<double>(), 0);
     EXPECT_EQ(stoi.forward(silence, silence).value.item<double>(), 0);

@@ -87,7 +87,7 @@ TYPED_TEST(RatiosTest, OtherShapesAreRefused) {
 }
 
 TYPED_TEST(RatiosTest, WithoutSamplesTheValueIsNaN) {
-  TypeParam metric;
+  TypeParam metric(typename TypeParam::Options().count_silent(true));
   metric.update(at::zeros({0, 3, 4, 2}), at::zeros({0, 3, 4, 2}));
   const SignalScore score = metric.compute();
   EXPECT_TRUE(std::isnan(score.value.template item<double>()));
@@ -159,7 +159,7 @@ TEST(SiSdrTest, SumsOfFloatsAreFloat64) {
 TEST(SiSdrTest, SilenceIsDefined) {
   const at::Tensor signal = at::full({1, 16000}, 0.1);
   const at::Tensor silence = at::zeros({1, 16000});
-  SiSdr metric;
+  SiSdr metric(SiSdr::Options().count_silent(true));
   EXPECT_NEAR(metric.forward(signal, silence).value.item<double>(), -91.25,
               0.05);
   EXPECT_NEAR(metric.forward(silence, signal).value.item<double>(), 0, 1e-4);
@@ -170,7 +170,7 @@ TEST(SiSdrTest, SilenceIsDefined) {
 TEST(SignalNoiseRatioTest, SilenceIsDefined) {
   const at::Tensor signal = at::full({1, 16000}, 0.1);
   const at::Tensor silence = at::zeros({1, 16000});
-  SignalNoiseRatio metric;
+  SignalNoiseRatio metric(SignalNoiseRatioOptions().count_silent(true));
   EXPECT_NEAR(metric.forward(signal, silence).value.item<double>(), -91.25,
               0.05);
   EXPECT_EQ(metric.forward(silence, signal).value.item<double>(), 0);
@@ -179,7 +179,8 @@ TEST(SignalNoiseRatioTest, SilenceIsDefined) {
 }
 
 TEST(SignalNoiseRatioTest, AConstantReferenceIsSilentWithoutItsMean) {
-  const auto centered = SignalNoiseRatioOptions().zero_mean(true);
+  const auto centered =
+      SignalNoiseRatioOptions().zero_mean(true).count_silent(true);
   SignalNoiseRatio metric(centered);
   // The float64 mean of 0.1s would not be 0.1.
   const at::Tensor constant = at::full({2, 1000}, 0.1);
@@ -189,7 +190,7 @@ TEST(SignalNoiseRatioTest, AConstantReferenceIsSilentWithoutItsMean) {
   EXPECT_NEAR(metric.compute().value.item<double>(),
               value_of<SignalNoiseRatio>(preds, at::zeros({2, 1000}), centered),
               1e-12);
-  SignalNoiseRatio with_means;
+  SignalNoiseRatio with_means(SignalNoiseRatioOptions().count_silent(true));
   with_means.update(preds, constant);
   EXPECT_EQ(with_means.compute().silent.item<std::int64_t>(), 0);
 }
@@ -207,9 +208,9 @@ TEST(SignalNoiseRatioTest, EachLeadingDimensionIsOfSamples) {
 
 TEST(SignalNoiseRatioTest, WithoutACountTheResultIsATensor) {
   MetricCollection metrics;
-  metrics.add("snr", SignalNoiseRatio());
-  metrics.add("plain",
-              SignalNoiseRatio(SignalNoiseRatioOptions().count_silent(false)));
+  metrics.add("snr",
+              SignalNoiseRatio(SignalNoiseRatioOptions().count_silent(true)));
+  metrics.add("plain", SignalNoiseRatio());
   metrics.update(at::randn({2, 8}), at::zeros({2, 8}));
   const Results results = metrics.compute();
   EXPECT_EQ(results.size(), 3);
@@ -281,15 +282,14 @@ TEST(RatioLossTest, ArithmeticAndCounts) {
   const at::Tensor preds = at::randn({3, 40}, at::kDouble);
   const at::Tensor target = at::randn({3, 40}, at::kDouble);
   const double expected = value_of<SiSdr>(preds, target);
-  losses::MetricLoss with_count{SiSdr()};
+  losses::MetricLoss with_count{
+      SiSdr(ScaleInvariantSignalDistortionRatioOptions().count_silent(true))};
   const at::Tensor p = preds.clone().set_requires_grad(true);
   const at::Tensor value = with_count->forward(p, target);
   EXPECT_EQ(value.item<double>(), expected);
   value.backward();
   EXPECT_GT(p.grad().abs().sum().item<double>(), 0);
-  losses::MetricLoss negative{
-      -1 *
-      SiSdr(ScaleInvariantSignalDistortionRatioOptions().count_silent(false))};
+  losses::MetricLoss negative{-1 * SiSdr()};
   EXPECT_EQ(negative->forward(p, target).item<double>(), -expected);
 }
 

@@ -72,7 +72,7 @@ TEST(SignalDistortionRatioTest, SilenceIsMinusInfinity) {
   const at::Tensor silence = at::zeros({4000}, at::kDouble);
   for (const std::optional<double> load :
        {std::optional<double>(), std::optional<double>(1e-4)}) {
-    Sdr metric(Options().load_diag(load));
+    Sdr metric(Options().load_diag(load).count_silent(true));
     for (const auto& [preds, target] :
          {SignalPair{signal, silence}, SignalPair{silence, signal},
           SignalPair{silence, silence}}) {

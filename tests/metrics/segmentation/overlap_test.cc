@@ -68,13 +68,15 @@ at::Tensor runs(std::initializer_list<std::pair<int, int>> parts) {
 TEST(OverlapTest, AClassOfOneInputIsZeroAndOneOfNeitherDoesNotCount) {
   const at::Tensor target = runs({{50, 0}, {10, 3}, {40, 4}});
   const at::Tensor preds = runs({{45, 0}, {5, 2}, {10, 0}, {40, 4}});
-  DiceScore macro(DiceScoreOptions(5).input_format(kIndex));
+  DiceScore macro(DiceScoreOptions(5).input_format(kIndex).count_cases(true));
   const SegmentationScore score = macro.forward(preds, target);
   EXPECT_NEAR(value_of(score), (90.0 / 105 + 1) / 4, 1e-15);
   EXPECT_NEAR(value_of(score), 0.464, 5e-4);
   EXPECT_EQ(cases_of(score), 1);
-  DiceScore none(
-      DiceScoreOptions(5).input_format(kIndex).average(Average::kNone));
+  DiceScore none(DiceScoreOptions(5)
+                     .input_format(kIndex)
+                     .average(Average::kNone)
+                     .count_cases(true));
   const SegmentationScore by_class = none.forward(preds, target);
   EXPECT_TRUE(by_class.value.allclose(
       at::tensor({90.0 / 105, kNaN, 0.0, 0.0, 1.0}), 1e-15, 0, true));
@@ -84,7 +86,8 @@ TEST(OverlapTest, AClassOfOneInputIsZeroAndOneOfNeitherDoesNotCount) {
   DiceScore one(DiceScoreOptions(5)
                     .input_format(kIndex)
                     .average(Average::kNone)
-                    .absent(AbsentClass::kOne));
+                    .absent(AbsentClass::kOne)
+                    .count_cases(true));
   EXPECT_THAT(values_of(one.forward(preds, target).cases),
               ElementsAre(1, 1, 1, 1, 1));
   EXPECT_EQ(one.compute().value[1].item<double>(), 1);
@@ -113,12 +116,13 @@ TEST(OverlapTest, MeanIoUIsTheMeanOfTheMeansOfSamples) {
   const at::Tensor target = at::cat({runs({{4, 0}, {0, 1}, {0, 2}, {0, 3}}),
                                      runs({{1, 0}, {1, 1}, {1, 2}, {1, 3}})});
   at::Tensor preds = target.clone();
-  MeanIoU iou(MeanIoUOptions(4).input_format(kIndex));
+  MeanIoU iou(MeanIoUOptions(4).input_format(kIndex).count_cases(true));
   preds[0][3] = 1;
   const SegmentationScore score = iou.forward(preds, target);
   EXPECT_NEAR(value_of(score), ((0.75 + 0) / 2 + 1) / 2, 1e-15);
   EXPECT_EQ(cases_of(score), 2);
-  MeanIoU by_class(MeanIoUOptions(4).input_format(kIndex).per_class(true));
+  MeanIoU by_class(
+      MeanIoUOptions(4).input_format(kIndex).per_class(true).count_cases(true));
   EXPECT_TRUE(by_class.forward(preds, target)
                   .value.equal(at::tensor({0.875, 0.5, 1.0, 1.0})));
   EXPECT_THAT(values_of(by_class.compute().cases), ElementsAre(2, 2, 1, 1));
@@ -138,8 +142,10 @@ TEST(OverlapTest, SamplesWithoutForegroundAreSkippedAndCounted) {
   const at::Tensor nothing = at::zeros({3, 4, 4}, at::kLong);
   at::Tensor target = nothing.clone();
   target[1].fill_(1);
-  const auto options =
-      DiceScoreOptions(2).input_format(kIndex).include_background(false);
+  const auto options = DiceScoreOptions(2)
+                           .input_format(kIndex)
+                           .include_background(false)
+                           .count_cases(true);
   for (const auto average :
        {Average::kMacro, Average::kMicro, Average::kWeighted}) {
     DiceScore dice(DiceScoreOptions(options).average(average));
@@ -197,7 +203,8 @@ TEST(OverlapTest, FamilySharesOneState) {
                             AggregationLevel::kGlobal)));
   metrics.add("gds", GeneralizedDiceScore(
                          GeneralizedDiceScoreOptions(4).input_format(kIndex)));
-  metrics.add("iou", MeanIoU(MeanIoUOptions(4).input_format(kIndex)));
+  metrics.add(
+      "iou", MeanIoU(MeanIoUOptions(4).input_format(kIndex).count_cases(true)));
   EXPECT_EQ(metrics.groups().size(), 1u);
   metrics.update(at::randint(0, 4, {2, 9, 9}), at::randint(0, 4, {2, 9, 9}));
   const Results results = metrics.compute();
@@ -205,14 +212,23 @@ TEST(OverlapTest, FamilySharesOneState) {
   EXPECT_EQ(results["iou.cases"].item<std::int64_t>(), 2);
 }
 
-TEST(OverlapTest, WithoutCases) {
-  DiceScore dice(DiceScoreOptions(2).count_cases(false));
-  dice.update(at::randint(0, 2, {2, 2, 5}), at::randint(0, 2, {2, 2, 5}));
+TEST(OverlapTest, WithoutCasesTheResultIsANumber) {
+  DiceScore dice(2);
+  const at::Tensor preds = at::randint(0, 2, {2, 2, 5});
+  const at::Tensor forward = dice.forward(preds, preds);
+  EXPECT_EQ(forward.item<double>(), 1);
   EXPECT_EQ(dice.compute_results().value().dim(), 0);
+  EXPECT_EQ(dice.compute().item<double>(), 1);
+  EXPECT_EQ(dice.number(), 1);
+  EXPECT_EQ(dice.compute().value.item<double>(), 1);
+  DiceScore counted(DiceScoreOptions(2).count_cases(true));
+  counted.update(preds, preds);
+  EXPECT_EQ(counted.number(), 1);
+  EXPECT_EQ(counted.compute_results().number("cases"), 2);
 }
 
 TEST(OverlapTest, WithoutUpdates) {
-  DiceScore dice(3);
+  DiceScore dice(DiceScoreOptions(3).count_cases(true));
   EXPECT_TRUE(std::isnan(value_of(dice.compute())));
   EXPECT_EQ(cases_of(dice.compute()), 0);
   dice.update(at::zeros({0, 3, 4}), at::zeros({0, 3, 4}, at::kLong));
@@ -231,7 +247,8 @@ TEST(OverlapTest, WithoutUpdates) {
 TEST(OverlapTest, NaNFollowsThePolicy) {
   at::Tensor scores = at::rand({2, 3, 4});
   const at::Tensor target = at::randint(0, 3, {2, 4}, at::kLong);
-  const auto options = DiceScoreOptions(3).input_format(kMixed);
+  const auto options =
+      DiceScoreOptions(3).input_format(kMixed).count_cases(true);
   DiceScore first(options);
   const double expected =
       value_of(first.forward(scores.narrow(0, 0, 1), target.narrow(0, 0, 1)));

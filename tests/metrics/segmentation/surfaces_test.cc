@@ -112,7 +112,7 @@ TEST(SurfacesTest, OutsideOfTheImageIsBackground) {
         std::sqrt(8), 1e-6);
   }
   // Each is the other's complement, which is no surface for DAVIS.
-  BoundaryF1 f1(BoundaryF1Options(2).input_format(kIndex));
+  BoundaryF1 f1(BoundaryF1Options(2).input_format(kIndex).count_cases(true));
   EXPECT_EQ(f1.forward(all, all).cases.item<std::int64_t>(), 0);
 }
 
@@ -202,7 +202,7 @@ TEST(SurfacesTest, BothEmptyIsSkippedAndCounted) {
   preds[0][2][2] = 1;
   target[0][2][5] = 1;
   const SegmentationScore score =
-      score_of<HausdorffDistance>(hausdorff(), preds, target);
+      score_of<HausdorffDistance>(hausdorff().count_cases(true), preds, target);
   EXPECT_EQ(score.value.item<double>(), 3);
   EXPECT_EQ(score.cases.item<std::int64_t>(), 1);
   EXPECT_EQ(value_of<HausdorffDistance>(hausdorff().absent(AbsentClass::kZero),
@@ -377,11 +377,11 @@ TEST(SurfacesTest, BadOptionsAreRefused) {
 }
 
 TEST(SurfacesTest, WithoutUpdates) {
-  HausdorffDistance distance(hausdorff().per_class(true));
+  HausdorffDistance distance(hausdorff().per_class(true).count_cases(true));
   EXPECT_EQ(distance.compute().value.sizes(), at::IntArrayRef({1}));
   EXPECT_TRUE(std::isnan(distance.compute().value.item<double>()));
   EXPECT_EQ(distance.compute().cases.item<std::int64_t>(), 0);
-  BoundaryF1 f1(BoundaryF1Options(2).count_cases(false));
+  BoundaryF1 f1(2);
   EXPECT_TRUE(std::isnan(f1.compute_results().value().item<double>()));
   f1.update(at::zeros({0, 2, 3, 3}), at::zeros({0, 2, 3, 3}, at::kLong));
   EXPECT_TRUE(std::isnan(f1.compute().value.item<double>()));

@@ -125,7 +125,7 @@ def _case(name: str, preds: np.ndarray, target: np.ndarray, dims: int,
     if options.get("aggregation_level") == "global":
         whole = [np.moveaxis(x, 0, 1).reshape(x.shape[1], -1) for x in (p, t)]
         expected[""] = np.asarray(of_sample(*whole, absent))
-    if options.get("count_cases") is False:
+    if not options.setdefault("count_cases", True):
         expected.pop("cases")
     return Case(name, options, split(preds, target, sizes=batches), expected,
                 source, inputs=inputs)

@@ -142,8 +142,9 @@ def _case(name: str, preds: np.ndarray, target: np.ndarray, score: Callable,
         mean = np.where(known, values, 0).sum(axis) / count
     expected: dict[str, Any] = {"": np.asarray(mean, dtype="float64"),
                                 "cases": np.asarray(count, dtype="int64")}
-    return Case(name, options, split(preds, target, sizes=BATCHES), expected,
-                source, inputs=inputs)
+    return Case(name, {**options, "count_cases": True},
+                split(preds, target, sizes=BATCHES), expected, source,
+                inputs=inputs)
 
 
 def _images() -> tuple[np.ndarray, np.ndarray]:

@@ -65,8 +65,9 @@ def case(label: str, pair: tuple[np.ndarray, np.ndarray], score: Score,
     values = [score(p, t) for p, t in zip(*pair, strict=True)]
     expected: dict[str, Any] = {"": np.float64(np.mean(values)),
                                 "silent": np.int64(silent)}
-    return Case(label, options, split(*pair, sizes=sizes), expected, source,
-                rtol=rtol, atol=1e-9)
+    return Case(label, {**options, "count_silent": True},
+                split(*pair, sizes=sizes), expected, source, rtol=rtol,
+                atol=1e-9)
 
 
 def _silent(pair: tuple[np.ndarray, np.ndarray],

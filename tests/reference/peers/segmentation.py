@@ -45,8 +45,9 @@ def case(label: str, pair: tuple[np.ndarray, np.ndarray],
         if options.get("per_class") else np.int64(values.size),
     }
     preds, target = (x.astype("uint8") for x in pair)
-    return Case(label, options, split(preds, target, sizes=BATCHES), expected,
-                SOURCE, rtol=1e-6)
+    return Case(label, {**options, "count_cases": True},
+                split(preds, target, sizes=BATCHES), expected, SOURCE,
+                rtol=1e-6)
 
 
 def tensors(pair: tuple[np.ndarray, np.ndarray]) -> tuple[torch.Tensor, ...]:

@@ -65,11 +65,6 @@ def missing_values(options):
     return {k: v for k, v in options.items() if k != "nan_replace_value" or v is not None}
 
 
-def without_cases(options):
-    """The value alone."""
-    return {**options, "count_cases": False}
-
-
 def values_of_queries(options):
     """A function of the user's aggregates them here."""
     return {**options, "aggregation": "none"} if callable(options["aggregation"]) else options
@@ -83,11 +78,6 @@ def no_function(options):
             "here, and no function"
         )
     return options
-
-
-def without_count(options):
-    """Results are values alone."""
-    return {**options, "count_silent": False}
 
 
 def order_weights(options):
@@ -125,7 +115,7 @@ SCORES = {
 
 def scored(options):
     """TorchMetrics' functions as Tally's metrics."""
-    return without_count({**options, "metric": SCORES[options["metric"].__name__]})
+    return {**options, "metric": SCORES[options["metric"].__name__]}
 
 
 def scores_by_name(metric_func, mode, eval_func, **kwargs):
@@ -177,15 +167,10 @@ OPTIONS = {
     "KendallRankCorrCoef": alternative,
     "RetrievalRecallAtFixedPrecision": no_function,
     **dict.fromkeys(
-        ("DiceScore", "GeneralizedDiceScore", "HausdorffDistance", "MeanIoU"), without_cases
-    ),
-    **dict.fromkeys(
         ("CramersV", "PearsonsContingencyCoefficient", "TheilsU", "TschuprowsT"), missing_values
     ),
     **dict.fromkeys(_RETRIEVAL, values_of_queries),
-    **dict.fromkeys(SCORES.values(), without_count),
     "PermutationInvariantTraining": scored,
-    "ShortTimeObjectiveIntelligibility": without_count,
     "BLEUScore": order_weights,
     "CHRFScore": mean_over_orders,
     "ROUGEScore": listed_keys,
