@@ -216,7 +216,7 @@ class GradientAverager::Averaging {
     end();
   }
 
-  double clip_grad_norm(const ClipGradNormOptions& options) const {
+  double clip_grad_norm(const ClipGradientsOptions& options) const {
     internal::check(options);
     return internal::scale_gradients(parameters_, options);
   }
@@ -380,7 +380,7 @@ void GradientAverager::backward(const at::Tensor& loss,
 }
 
 double GradientAverager::clip_grad_norm(
-    const ClipGradNormOptions& options) const {
+    const ClipGradientsOptions& options) const {
   return averaging_->clip_grad_norm(options);
 }
 

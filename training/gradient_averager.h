@@ -74,7 +74,7 @@ class GradientAverager {
 
   /// clip_grad_norm() of the gradients averaged by backward(), without
   /// communication.
-  double clip_grad_norm(const ClipGradNormOptions& options) const;
+  double clip_grad_norm(const ClipGradientsOptions& options) const;
 
   /// Number of sums that a backward pass is split into.
   std::int64_t buckets() const;

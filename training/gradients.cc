@@ -108,21 +108,25 @@ double norm_of(const std::vector<at::Tensor>& parameters, double type) {
 
 namespace internal {
 
-void check(const ClipGradNormOptions& options) {
-  TORCH_CHECK_VALUE(options.max_norm() >= 0,
-                    "clip_grad_norm: expected max_norm to be at least 0, got ",
-                    options.max_norm());
-  TORCH_CHECK_VALUE(options.norm_type() > 0,
-                    "clip_grad_norm: expected norm_type to be positive, got ",
-                    options.norm_type());
+void check(const ClipGradientsOptions& options) {
+  TORCH_CHECK_VALUE(
+      options.max_norm() >= 0,
+      "average_and_clip_gradients: expected max_norm to be at least 0, got ",
+      options.max_norm());
+  TORCH_CHECK_VALUE(
+      options.norm_type() > 0,
+      "average_and_clip_gradients: expected norm_type to be positive, got ",
+      options.norm_type());
 }
 
 double scale_gradients(const std::vector<at::Tensor>& parameters,
-                       const ClipGradNormOptions& options) {
+                       const ClipGradientsOptions& options) {
   const at::NoGradGuard no_grad;
   const double norm = norm_of(parameters, options.norm_type());
-  TORCH_CHECK(!options.error_if_nonfinite() || std::isfinite(norm),
-              "clip_grad_norm: the norm of the averaged gradients is ", norm);
+  TORCH_CHECK(
+      !options.error_if_nonfinite() || std::isfinite(norm),
+      "average_and_clip_gradients: the norm of the averaged gradients is ",
+      norm);
   const double scale = options.max_norm() / (norm + kLibTorchs);
   if (scale >= 1) return norm;
   for (const at::Tensor& parameter : parameters) {
@@ -140,14 +144,14 @@ void average_gradients(const torch::nn::Module& module,
                           timeout);
 }
 
-double clip_grad_norm(const std::vector<at::Tensor>& parameters,
-                      const ClipGradNormOptions& options) {
+double average_and_clip_gradients(const std::vector<at::Tensor>& parameters,
+                                  const ClipGradientsOptions& options) {
   try {
     internal::check(options);
   } catch (...) {
-    sync::report_failure(
-        sync::Call("clip_grad_norm", options.communicator(), options.timeout()),
-        std::current_exception());
+    sync::report_failure(sync::Call("average_and_clip_gradients",
+                                    options.communicator(), options.timeout()),
+                         std::current_exception());
     throw;
   }
   sync::average_gradients(parameters, options.communicator(),
@@ -155,9 +159,9 @@ double clip_grad_norm(const std::vector<at::Tensor>& parameters,
   return internal::scale_gradients(parameters, options);
 }
 
-double clip_grad_norm(const torch::nn::Module& module,
-                      const ClipGradNormOptions& options) {
-  return clip_grad_norm(module.parameters(), options);
+double average_and_clip_gradients(const torch::nn::Module& module,
+                                  const ClipGradientsOptions& options) {
+  return average_and_clip_gradients(module.parameters(), options);
 }
 
 }  // namespace tally::training

@@ -27,9 +27,9 @@ void average_gradients(
     std::shared_ptr<sync::Communicator> communicator = nullptr,
     sync::Timeout timeout = {});
 
-/// Options of clip_grad_norm.
-struct ClipGradNormOptions {
-  ClipGradNormOptions(double max_norm) : max_norm_(max_norm) {}
+/// Options of average_and_clip_gradients.
+struct ClipGradientsOptions {
+  ClipGradientsOptions(double max_norm) : max_norm_(max_norm) {}
   /// Upper bound of the norm.
   TORCH_ARG(double, max_norm);
   /// Order of the norm: 2, another positive number, or infinity. Default: 2.
@@ -60,10 +60,19 @@ struct ClipGradNormOptions {
 /// average_gradients.
 ///
 /// Example:
-///     double norm = training::clip_grad_norm(model->parameters(), 1.0);
-double clip_grad_norm(const std::vector<at::Tensor>& parameters,
-                      const ClipGradNormOptions& options);
-double clip_grad_norm(const torch::nn::Module& module,
-                      const ClipGradNormOptions& options);
+///     double norm =
+///     training::average_and_clip_gradients(model->parameters(), 1.0);
+double average_and_clip_gradients(const std::vector<at::Tensor>& parameters,
+                                  const ClipGradientsOptions& options);
+double average_and_clip_gradients(const torch::nn::Module& module,
+                                  const ClipGradientsOptions& options);
+
+/// Until 0.2.0.
+using ClipGradNormOptions = ClipGradientsOptions;
+template <class Gradients>
+double clip_grad_norm(const Gradients& gradients,
+                      const ClipGradientsOptions& options) {
+  return average_and_clip_gradients(gradients, options);
+}
 
 }  // namespace tally::training

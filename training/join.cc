@@ -44,7 +44,7 @@ JoinLoop::~JoinLoop() {
 
 bool JoinLoop::begin(c10::function_ref<bool()> fetch) {
   const sync::Call call("training::join, first batch", communicator_,
-                        options_.sync_timeout());
+                        options_.timeout());
   const sync::AskedBy asked = call.asked();
   sync::agree(call, [&] {
     auto& session = sync::internal::session_of(*communicator_);
@@ -72,7 +72,7 @@ void JoinLoop::begin_step(c10::function_ref<bool()> fetch) {
     step_->has_batch = fetch();
   } catch (...) {
     const sync::Call call("training::join, next batch", communicator_,
-                          options_.sync_timeout());
+                          options_.timeout());
     sync::report_failure(call, std::current_exception());
     throw;
   }
@@ -81,7 +81,7 @@ void JoinLoop::begin_step(c10::function_ref<bool()> fetch) {
 bool JoinLoop::end_step() {
   if (!step_->heard) {
     const sync::Call call("training::join, next batch", communicator_,
-                          options_.sync_timeout());
+                          options_.timeout());
     const sync::AskedBy asked = call.asked();
     sync::agree(call, [] { return sync::Offer(); });
   }

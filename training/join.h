@@ -23,7 +23,7 @@ struct JoinOptions {
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long the loop's own collectives wait for other ranks. Default: the
   /// communicator's timeout.
-  TORCH_ARG(sync::Timeout, sync_timeout) = {};
+  TORCH_ARG(sync::Timeout, timeout) = {};
   /// The loader's sampler: before the first step, the ranks check that their
   /// samplers are consistent. Default: none.
   TORCH_ARG(std::optional<ShardSampler>, sampler) = std::nullopt;

@@ -9,10 +9,10 @@
 namespace tally::training::internal {
 
 /// Throws c10::ValueError for invalid options.
-void check(const ClipGradNormOptions& options);
+void check(const ClipGradientsOptions& options);
 
-/// clip_grad_norm of gradients that are the same on every rank.
+/// average_and_clip_gradients of gradients that are the same on every rank.
 double scale_gradients(const std::vector<at::Tensor>& parameters,
-                       const ClipGradNormOptions& options);
+                       const ClipGradientsOptions& options);
 
 }  // namespace tally::training::internal

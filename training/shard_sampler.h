@@ -22,7 +22,7 @@ struct ShardSamplerOptions {
   TORCH_ARG(bool, shuffle) = true;
   /// Determines the order together with the epoch; the same on every rank.
   /// Default: 0.
-  TORCH_ARG(std::uint64_t, seed) = 0;
+  TORCH_ARG(std::int64_t, seed) = 0;
   /// Whether the loader's batch_size is the total over all ranks. Default:
   /// false, it is per rank.
   TORCH_ARG(bool, global_batch) = false;

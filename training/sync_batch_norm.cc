@@ -315,7 +315,7 @@ at::Tensor sync_batch_norm(const at::Tensor& input, int dimensions,
     return normalize(input, tensors, tensors.running_mean, tensors.running_var,
                      options.eps());
   }
-  const sync::Call call(name, options.communicator(), options.sync_timeout());
+  const sync::Call call(name, options.communicator(), options.timeout());
   const sync::AskedBy asked = call.asked();
   const sync::Agreement agreement = sync::agree(call, [&] {
     check_input(input, dimensions, options, name);

@@ -36,7 +36,7 @@ struct SyncBatchNormOptions {
   /// The ranks. Default: sync::default_communicator() at the time of each call.
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long a pass may wait for other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, sync_timeout) = {};
+  TORCH_ARG(sync::Timeout, timeout) = {};
   /// Name of the layer in errors and accounts. Default: none.
   TORCH_ARG(std::string, name);
 };

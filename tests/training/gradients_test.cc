@@ -76,8 +76,8 @@ TEST_P(GradientsTest, ClippingIsThatOfOneProcess) {
           own.push_back(parameter(at::ones(mean[k].sizes(), at::kDouble),
                                   gradients[k][rank].clone()));
         }
-        norms[rank] =
-            clip_grad_norm(own, ClipGradNormOptions(most).norm_type(type));
+        norms[rank] = average_and_clip_gradients(
+            own, ClipGradientsOptions(most).norm_type(type));
         for (int k = 0; k < 2; ++k) {
           EXPECT_TRUE(own[k].grad().allclose(mean[k].grad(), 1e-12, 1e-14));
         }
@@ -99,7 +99,7 @@ TEST(ClipGradNormTest, DoesNotDependOnTheNumberOfThreads) {
   std::vector<double> norms;
   for (const int threads : {1, 2, 5}) {
     at::set_num_threads(threads);
-    norms.push_back(clip_grad_norm(
+    norms.push_back(average_and_clip_gradients(
         {parameter(at::ones({1'000'003}), gradient.clone())}, 1e9));
   }
   at::set_num_threads(before);
@@ -117,11 +117,11 @@ TEST(ClipGradNormTest, TakesEveryDtypeAndLayout) {
       parameter(at::ones({3, 2}), at::ones({2, 3}).t()),
       parameter(at::ones({0})),
   };
-  EXPECT_DOUBLE_EQ(clip_grad_norm(parameters, 1.0),
+  EXPECT_DOUBLE_EQ(average_and_clip_gradients(parameters, 1.0),
                    std::sqrt(18.0 + 32 + 25 + 6));
   EXPECT_NEAR(parameters[2].grad().abs().item<double>(), 5.0 / 9, 1e-6);
   EXPECT_FALSE(parameters[4].grad().defined());
-  EXPECT_EQ(clip_grad_norm(std::vector<at::Tensor>(), 1.0), 0);
+  EXPECT_EQ(average_and_clip_gradients(std::vector<at::Tensor>(), 1.0), 0);
 }
 
 TEST(ClipGradNormTest, WhatIsNotFiniteIsSaidOnEveryRank) {
@@ -130,29 +130,30 @@ TEST(ClipGradNormTest, WhatIsNotFiniteIsSaidOnEveryRank) {
     at::Tensor p =
         parameter(at::ones({2}), at::full({2}, odd ? kInfinity : 1.0));
     EXPECT_THAT(refusal_of<c10::Error>([&] {
-                  clip_grad_norm(
-                      {p}, ClipGradNormOptions(1).error_if_nonfinite(true));
+                  average_and_clip_gradients(
+                      {p}, ClipGradientsOptions(1).error_if_nonfinite(true));
                 }),
                 HasSubstr("the norm of the averaged gradients is inf"));
-    EXPECT_EQ(clip_grad_norm({p}, 1), kInfinity);
+    EXPECT_EQ(average_and_clip_gradients({p}, 1), kInfinity);
     EXPECT_TRUE(p.grad().isnan().all().template item<bool>());
   });
 }
 
 TEST(ClipGradNormTest, OptionsThatCannotBeAreRefusedOnEveryRank) {
   for (const auto& bad :
-       {ClipGradNormOptions(-1), ClipGradNormOptions(std::nan("")),
-        ClipGradNormOptions(1).norm_type(0)}) {
+       {ClipGradientsOptions(-1), ClipGradientsOptions(std::nan("")),
+        ClipGradientsOptions(1).norm_type(0)}) {
     run_thread_ranks(3, [&](const auto& communicator) {
       at::Tensor p = parameter(at::ones({2}), at::full({2}, 5.0));
       const bool odd = communicator->rank() == 2;
       try {
-        clip_grad_norm({p}, odd ? bad : ClipGradNormOptions(1));
+        average_and_clip_gradients({p}, odd ? bad : ClipGradientsOptions(1));
         ADD_FAILURE() << "clipped";
       } catch (const SyncError& error) {
         EXPECT_FALSE(odd);
         EXPECT_EQ(error.code(), SyncErrorCode::kPeerFailed);
-        EXPECT_THAT(error.message(), HasSubstr("clip_grad_norm: expected"));
+        EXPECT_THAT(error.message(),
+                    HasSubstr("average_and_clip_gradients: expected"));
       } catch (const c10::ValueError&) {
         EXPECT_TRUE(odd);
       }
