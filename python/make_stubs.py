@@ -72,7 +72,7 @@ METRIC_OPTIONS = [
     "sync_on_compute: bool = True",
     "compute_with_cache: bool = True",
     'gradient_flow: _GradientFlow = "local"',
-    "sync_timeout: float | None = None",
+    "timeout: float | None = None",
     "validate_args: bool = True",
     'nan_policy: Literal["propagate", "error", "ignore"] = "propagate"',
     "compute_on_cpu: bool = False",
@@ -376,15 +376,11 @@ class MetricLoss(torch.nn.Module):
     def __init__(
         self, metric: Metric, *,
         gradient_flow: Literal["detached", "local", "replicated", "all_ranks"] = "replicated",
-        process_group: ProcessGroup | None = None, sync_timeout: float | None = None,
+        process_group: ProcessGroup | None = None, timeout: float | None = None,
         accumulate: bool = True,
     ) -> None: ...
-    def forward(
-        self, preds: Tensor, target: Tensor | None = None, weight: Tensor | None = None
-    ) -> Tensor: ...
-    def __call__(
-        self, preds: Tensor, target: Tensor | None = None, weight: Tensor | None = None
-    ) -> Tensor: ...
+    def forward(self, *inputs: Tensor, **named: Tensor) -> Tensor: ...
+    def __call__(self, *inputs: Tensor, **named: Tensor) -> Tensor: ...
 '''
 )
 
@@ -495,6 +491,20 @@ def function_names():
     raise ValueError(f"expected _NAMES in {file}")
 
 
+def metric_function_name(metric):
+    """functional.py's, which cannot be imported without the library."""
+    file = pathlib.Path(__file__).resolve().parent / "tally" / "functional.py"
+    wanted = ("_WORDS", "metric_function_name")
+    parts = [
+        part for part in ast.parse(file.read_text(encoding="utf-8")).body
+        if getattr(part, "name", "") in wanted
+        or (isinstance(part, ast.Assign) and part.targets[0].id in wanted)
+    ]
+    names = {"re": re}
+    exec(compile(ast.Module(parts, []), file.name, "exec"), names)
+    return names["metric_function_name"](metric)
+
+
 def functional_stub(facts):
     losses = {entry["name"]: entry for entry in facts["losses"]}
     text = _HEAD + "from tally import losses\n\n"
@@ -510,6 +520,10 @@ def functional_stub(facts):
         entry = losses[loss]
         result = f"losses.{loss}Output" if entry["results"] else "Tensor"
         text += f"def {name}({loss_inputs(entry)}, **options: Any) -> {result}: ...\n"
+    for entry in facts["metrics"]:
+        if not entry["is_wrapper"]:
+            name = metric_function_name(entry["name"])
+            text += f"def {name}(*inputs: Any, **options: Any) -> Any: ...\n"
     return text
 
 

@@ -100,7 +100,7 @@ void define_metric_loss(torch::Library& m) {
         losses::MetricLossOptions()
             .gradient_flow(gradient_flow_of(gradient_flow))
             .communicator(communicator_of(group))
-            .sync_timeout(timeout_of(timeout))
+            .timeout(timeout_of(timeout))
             .accumulate(accumulate)));
   }));
   c.def("forward", [](const Self& self, const Tensor& preds,

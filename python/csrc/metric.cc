@@ -19,7 +19,7 @@ StatusParts parts_of(const absl::Status& status) {
 
 MetricOptions make_metric_options(
     bool dist_sync_on_step, bool sync_on_compute, bool compute_with_cache,
-    const std::string& gradient_flow, const std::optional<double>& sync_timeout,
+    const std::string& gradient_flow, const std::optional<double>& timeout,
     bool validate_args, const std::string& nan_policy, bool compute_on_cpu,
     const Group& process_group) {
   NanPolicy policy{};
@@ -31,7 +31,7 @@ MetricOptions make_metric_options(
       .sync_on_compute(sync_on_compute)
       .compute_with_cache(compute_with_cache)
       .gradient_flow(gradient_flow_of(gradient_flow))
-      .sync_timeout(timeout_of(sync_timeout))
+      .timeout(timeout_of(timeout))
       .validate_args(validate_args)
       .nan_policy(policy)
       .compute_on_cpu(compute_on_cpu)

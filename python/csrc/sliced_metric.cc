@@ -117,7 +117,7 @@ std::tuple<Kinds, Strings> key_parts(const std::vector<SliceValue>& key) {
 /// Key, rows and results; the key of what others are folded into is empty.
 using SliceParts = std::tuple<Kinds, Strings, std::int64_t, TensorDict>;
 
-SliceParts slice_parts(const Slice& slice) {
+SliceParts slice_parts(const SliceResult& slice) {
   auto [kinds, texts] = key_parts(slice.key);
   return {std::move(kinds), std::move(texts), slice.rows,
           dict_of(slice.results)};
@@ -168,7 +168,7 @@ void define_sliced_metric(torch::Library& m) {
   c.def("compute", [](const Self& self) {
     return self->use([](SlicedMetric& held) {
       std::vector<SliceParts> slices;
-      for (const Slice& slice : held.compute()) {
+      for (const SliceResult& slice : held.compute()) {
         slices.push_back(slice_parts(slice));
       }
       return slices;

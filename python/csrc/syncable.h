@@ -24,7 +24,7 @@ StatusParts parts_of(const absl::Status& status);
 /// In the order of the arguments of the methods that take them.
 MetricOptions make_metric_options(
     bool dist_sync_on_step, bool sync_on_compute, bool compute_with_cache,
-    const std::string& gradient_flow, const std::optional<double>& sync_timeout,
+    const std::string& gradient_flow, const std::optional<double>& timeout,
     bool validate_args, const std::string& nan_policy, bool compute_on_cpu,
     const Group& process_group);
 
@@ -102,19 +102,18 @@ void define_states(torch::class_<Object<T>>& c) {
   c.def("repr", [](const Self& self) {
     return self->use([](T& held) { return held.repr(); });
   });
-  c.def("set_options",
-        [](const Self& self, bool dist_sync_on_step, bool sync_on_compute,
-           bool compute_with_cache, const std::string& gradient_flow,
-           const std::optional<double>& sync_timeout, bool validate_args,
-           const std::string& nan_policy, bool compute_on_cpu,
-           const Group& process_group) {
-          self->use([&](T& held) {
-            held.set_metric_options(make_metric_options(
-                dist_sync_on_step, sync_on_compute, compute_with_cache,
-                gradient_flow, sync_timeout, validate_args, nan_policy,
-                compute_on_cpu, process_group));
-          });
-        });
+  c.def("set_options", [](const Self& self, bool dist_sync_on_step,
+                          bool sync_on_compute, bool compute_with_cache,
+                          const std::string& gradient_flow,
+                          const std::optional<double>& timeout,
+                          bool validate_args, const std::string& nan_policy,
+                          bool compute_on_cpu, const Group& process_group) {
+    self->use([&](T& held) {
+      held.set_metric_options(make_metric_options(
+          dist_sync_on_step, sync_on_compute, compute_with_cache, gradient_flow,
+          timeout, validate_args, nan_policy, compute_on_cpu, process_group));
+    });
+  });
 }
 
 /// The methods that metrics and collections share.

@@ -16,7 +16,7 @@ SYNC_OPTIONS = {
     "sync_on_compute": True,
     "compute_with_cache": True,
     "gradient_flow": "local",
-    "sync_timeout": None,
+    "timeout": None,
 }
 STATE_OPTIONS = {
     "validate_args": True,
@@ -111,6 +111,27 @@ class Accumulator(Stateful, torch.nn.Module):
         except DistError as error:
             raise sync_error(error) from None
 
+    def number(self, name=None):
+        """``compute()`` as a float: the result of that name, or the only one.
+
+            accuracy = metric.number()
+            f1 = collection.number("f1")
+        """
+        value = self.compute()
+        if isinstance(value, dict):
+            if name is None and "value" in value:
+                name = "value"
+            if name is None and len(value) == 1:
+                (name,) = value
+            if name not in value:
+                raise KeyError(f"expected the name of a result, one of {', '.join(value)}")
+            value = value[name]
+        elif name is not None:
+            raise KeyError(f"expected no name of the only result, got '{name}'")
+        if value.numel() != 1:
+            raise ValueError(f"expected a number, got a tensor of sizes {list(value.shape)}")
+        return float(value)
+
     def plot(self, value=None, *, labels=(), title="", width=480):
         """A drawing of ``compute()``, or of `value`, for notebooks and pages.
 
@@ -182,7 +203,7 @@ class Accumulator(Stateful, torch.nn.Module):
         copy = type(self).__new__(type(self))
         torch.nn.Module.__init__(copy)
         for name, value in self.__dict__.items():
-            if name not in copy.__dict__ and name != "_held":
+            if name not in copy.__dict__ and name not in _NOT_CLONED:
                 copy.__dict__[name] = value
         copy.training = self.training
         copy._hold(self._held.clone(), dict(self._options))
@@ -225,6 +246,9 @@ class Accumulator(Stateful, torch.nn.Module):
 class OneMetric(Accumulator):
     """A metric, other than a collection: what intervals and comparisons are made of."""
 
+
+# What a member of a collection refuses, a clone of its own takes.
+_NOT_CLONED = ("_held", "update", "forward", "reset")
 
 _SCALAR_TYPES = {
     torch.float16: 5,

@@ -12,7 +12,7 @@ _OPTIONS_DOC = """
     compute_with_cache: ``compute()`` without an update in between gives its last value.
     gradient_flow: The gradient of a synced ``forward()``: "detached", "local",
         "replicated" or "all_ranks" (docs/gradients.md).
-    sync_timeout: Seconds that a sync may wait for other ranks; None: the group's.
+    timeout: Seconds that a sync may wait for other ranks; None: the group's.
     validate_args: Check the values of inputs, not only shapes and dtypes.
     nan_policy: "propagate", "error" or "ignore" (rows with NaN do not count).
     compute_on_cpu: Keep what is accumulated on the CPU.

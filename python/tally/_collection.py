@@ -41,6 +41,18 @@ def _members(metrics, before=""):
             )
 
 
+def _refusal(call, name):
+    """What a call of a member says that would change it alone."""
+
+    def refuse(*inputs, **named):
+        raise RuntimeError(
+            f"expected collection.{call}(...), got collection[{name!r}].{call}(...), which "
+            f"would change a copy; collection[{name!r}].clone() is a metric of its own"
+        )
+
+    return refuse
+
+
 class MetricCollection(Accumulator):
     """Metrics over the same inputs, accumulated, synced and computed together.
 
@@ -88,12 +100,15 @@ class MetricCollection(Accumulator):
             self._set_options()
 
     def __getitem__(self, name):
-        """A copy of a member that holds what it has accumulated."""
+        """A member as it is now, to be read: ``update`` and ``reset`` are the collection's."""
         for known, metric in self._metrics:
             if known == name:
                 copy = metric.clone()
                 copy._hold(self._held.extract(name), metric._options)
-                copy.__dict__["_device"] = self._device
+                fields = copy.__dict__
+                fields["_device"] = self._device
+                for call in ("update", "forward", "reset"):
+                    fields[call] = _refusal(call, name)
                 return copy
         raise KeyError(f"unknown metric '{name}'; expected one of {', '.join(self)}")
 

@@ -30,6 +30,14 @@ class Comparison(NamedTuple):
     #: Replicates or blocks in which either has no value: the most for any element.
     undefined: int
 
+    def number(self):
+        """The difference as a float."""
+        return float(self.difference)
+
+    def ends(self):
+        """Low and high as floats."""
+        return float(self.low), float(self.high)
+
     def __str__(self):
         """"0.03 [0.01, 0.05], p = 0.003", for a number."""
         if self.difference.numel() != 1:

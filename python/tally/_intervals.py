@@ -27,6 +27,14 @@ class Interval(NamedTuple):
     #: Replicates or blocks without a value: the most for any element.
     undefined: int
 
+    def number(self):
+        """The value as a float."""
+        return float(self.value)
+
+    def ends(self):
+        """Low and high as floats."""
+        return float(self.low), float(self.high)
+
     def __str__(self):
         """"0.83 [0.81, 0.85]", for a number."""
         if self.value.numel() != 1:

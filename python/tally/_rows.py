@@ -64,6 +64,14 @@ class RowMetric(Copyable):
                 ids = tensor_of(ids)
         self._held.update(ids, texts, *encode(inputs, named, self._declared))
 
+    def forward(self, *inputs, **named):
+        """There is none: the interval of a batch is that of an object of its own."""
+        raise TypeError(
+            f"{type(self).__name__} has no forward(): call update(...), then compute()"
+        )
+
+    __call__ = forward
+
     def _compute(self, make):
         """What `make` makes of each part, or a dict of them if there are several."""
         follow()

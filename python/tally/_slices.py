@@ -163,6 +163,12 @@ class SlicedMetric(Copyable):
 
         self._members = [(name, metric.clone()) for name, metric in members]
 
+    def forward(self, *inputs, **named):
+        """There is none: the slices of a batch are those of an object of its own."""
+        raise TypeError("SlicedMetric has no forward(): call update(...), then compute()")
+
+    __call__ = forward
+
     def update(self, keys, *inputs, **named):
         """Accumulates one batch; if it raises, nothing has changed.
 

@@ -1,18 +1,50 @@
-"""Losses as functions, and similarities and distances between rows.
+"""Metrics and losses as functions, and similarities and distances between rows.
+
+``multiclass_f1_score(preds, target, num_classes=3)`` and its neighbors are the metrics:
+the value for these inputs alone, with a graph where the metric is differentiable, and
+without a call of other ranks. Their names are those of the classes in lower case.
 
 ``clip_loss(image_features, text_features, logit_scale, local_loss=True)`` and its
-neighbours are the modules of ``tally.losses``: inputs by position or name, options by
+neighbors are the modules of ``tally.losses``: inputs by position or name, options by
 name.
 
-``pairwise_euclidean_distance(x, y)`` and its neighbours give [N, M] for all rows of
+``pairwise_euclidean_distance(x, y)`` and its neighbors give [N, M] for all rows of
 x [N, D] and of y [M, D], or without y for those of x. ``reduction="mean"`` or "sum"
 over the rows of y gives [N]; ``zero_diagonal``: the value of x[i] and y[i] is 0, by
 default without y. They are differentiable.
 """
 
+import re
+
 from tally import losses
+from tally._classes import CLASSES
 from tally._inputs import tensor_of
-from tally._library import functions
+from tally._library import METRICS, functions
+
+# Words that are not split where their case changes.
+_WORDS = {"SQuAD": "Squad", "MeanIoU": "MeanIou", "LogAUC": "LogAuc"}
+
+
+def metric_function_name(metric):
+    """"multiclass_f1_score" of "MulticlassF1Score"."""
+    for word, plain in _WORDS.items():
+        metric = metric.replace(word, plain)
+    metric = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", metric)
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", metric).lower()
+
+
+def _metric_function(name, metric):
+    metric_class = CLASSES[metric]
+    options = set(metric_class.__signature__.parameters)
+    inputs = {each["name"] for each in METRICS[metric]["inputs"]}
+
+    def function(*values, **named):
+        given = {k: named.pop(k) for k in list(named) if k in options and k not in inputs}
+        return metric_class(**{**given, "dist_sync_on_step": False}).forward(*values, **named)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = metric_class.__doc__
+    return function
 
 
 def _function(name, loss):
@@ -35,7 +67,7 @@ _NAMES = {
     "box_overlap_loss": "BoxOverlapLoss",
     "clip_loss": "ClipLoss",
     "coca_loss": "CoCaLoss",
-    "cross_entropy_loss": "CrossEntropyLoss",
+    "cross_entropy_loss": "GlobalCrossEntropyLoss",
     "dcl_loss": "DCLLoss",
     "dclw_loss": "DCLWLoss",
     "dice_loss": "DiceLoss",
@@ -67,6 +99,10 @@ _NAMES = {
 }
 for _name, _loss in _NAMES.items():
     globals()[_name] = _function(_name, _loss)
+for _metric, _entry in METRICS.items():
+    if not _entry["is_wrapper"]:
+        _name = metric_function_name(_metric)
+        globals()[_name] = _metric_function(_name, _metric)
 
 
 

@@ -237,7 +237,7 @@ class MetricLoss(torch.nn.Module):
     """
 
     def __init__(
-        self, metric, *, gradient_flow="replicated", process_group=None, sync_timeout=None,
+        self, metric, *, gradient_flow="replicated", process_group=None, timeout=None,
         accumulate=True,
     ):
         super().__init__()
@@ -245,25 +245,47 @@ class MetricLoss(torch.nn.Module):
             raise TypeError(
                 f"MetricLoss expected a tally.Metric, got a {type(metric).__name__}"
             )
-        self._keep(metric.clone(), (gradient_flow, process_group, sync_timeout, accumulate))
+        self._keep(metric.clone(), (gradient_flow, process_group, timeout, accumulate))
 
     def _keep(self, metric, options):
         fields = self.__dict__
         fields["_given"] = options
-        gradient_flow, process_group, sync_timeout, accumulate = options
+        gradient_flow, process_group, timeout, accumulate = options
         fields["_held"] = classes.MetricLoss(
-            metric._lend(), gradient_flow, boxed(process_group), sync_timeout, accumulate
+            metric._lend(), gradient_flow, boxed(process_group), timeout, accumulate
         )
         metric._hold(self._held.metric(), dict(metric._options, dist_sync_on_step=True))
         fields["metric"] = metric
 
-    def forward(self, preds, target=None, weight=None):
-        """The value over all ranks' batches; a call of all ranks."""
+    def forward(self, *inputs, **named):
+        """The value over all ranks' batches; a call of all ranks.
+
+        Takes the metric's inputs, by position or by name.
+        """
+        tensors = self._inputs(inputs, named)
         follow()
         try:
-            return self._held.forward(preds, target, weight)
+            return self._held.forward(*tensors)
         except DistError as error:
             raise sync_error(error) from None
+
+    def _inputs(self, inputs, named):
+        """Three tensors in the metric's order, None for those left out."""
+        names = list(self.metric._declared)
+        given = dict(zip(names, inputs))
+        if len(inputs) > len(names):
+            raise TypeError(f"MetricLoss expected at most {len(names)} inputs, got {len(inputs)}")
+        for name, value in named.items():
+            if name not in names or name in given:
+                problem = "is given twice" if name in given else f"is none of {', '.join(names)}"
+                raise TypeError(f"MetricLoss: input '{name}' {problem}")
+            given[name] = value
+        values = [given.get(name) for name in names]
+        if any(value is not None for value in values[3:]):
+            raise TypeError(f"MetricLoss expected up to three inputs, got {', '.join(given)}")
+        if not values or values[0] is None:
+            raise TypeError(f"MetricLoss: input '{names[0]}' is missing")
+        return (values + [None, None])[:3]
 
     def __deepcopy__(self, memo):
         return _restore_metric_loss(self.metric, self._given, self.training)

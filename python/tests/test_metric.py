@@ -133,7 +133,7 @@ def test_options():
         (lambda: tally.MulticlassAccuracy(3, average="mean"), ValueError, "one of micro"),
         (lambda: tally.MulticlassAccuracy(3, average=object()), TypeError, "object"),
         (lambda: tally.BinaryAccuracy(nan_policy="drop"), ValueError, "nan_policy"),
-        (lambda: tally.BinaryAccuracy(sync_timeout=-1), ValueError, "timeout"),
+        (lambda: tally.BinaryAccuracy(timeout=-1), ValueError, "timeout"),
         (lambda: tally.BinaryAccuracy(process_group=-100), ValueError, "member"),
         (lambda: tally.BinaryAccuracy(gradient_flow="up"), ValueError, "gradient_flow"),
         (lambda: tally.Metric("Accuracy()"), ValueError, "did you mean|unknown metric"),

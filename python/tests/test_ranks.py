@@ -121,7 +121,7 @@ def test_errors_are_the_same_on_every_rank():
 
 
 def late(rank, world):
-    metric = tally.MeanMetric(sync_timeout=0.5)
+    metric = tally.MeanMetric(timeout=0.5)
     metric.update(1.0)
     if rank == 1:
         time.sleep(2)
