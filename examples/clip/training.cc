@@ -104,7 +104,7 @@ class Trainer {
                                           .average(tally::Average::kMicro)
                                           .top_k(k));
       found.update(likeness, mine);
-      return found.compute().item<double>();
+      return found.number();
     };
     return {recall(1), recall(5)};
   }

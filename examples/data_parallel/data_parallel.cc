@@ -56,7 +56,7 @@ double evaluate(torch::nn::Sequential& model, const digits::Digits& images) {
   model->eval();
   accuracy.update(model->forward(own.images).softmax(1), own.labels);
   model->train();
-  return accuracy.compute().item<double>();
+  return accuracy.number();
 }
 
 void train(const data_parallel::Options& options,
@@ -85,8 +85,7 @@ void train(const data_parallel::Options& options,
           s.sampler.position() % (10 * data_parallel::kBatch) == 0)
         save(s, file);
     }
-    s.losses.push_back(
-        s.loss->metric().compute_results().begin()->second.item<double>());
+    s.losses.push_back(s.loss->metric().number());
     s.loss->metric().reset();
     s.accuracies.push_back(evaluate(s.model, data.test));
     if (ranks.rank() == 0) print_last_epoch(s);

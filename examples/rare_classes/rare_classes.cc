@@ -75,7 +75,7 @@ double train(const digits::Split& data, std::int64_t seed, std::int64_t steps,
       at::tensor(tally::sync::shard_indices(data.test.size(), *ranks)));
   tally::MulticlassF1Score f1(kClasses);
   f1.update(model->forward(mine.images), mine.labels);
-  return f1.compute().item<double>();
+  return f1.number();
 }
 
 }  // namespace

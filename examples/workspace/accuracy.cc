@@ -11,5 +11,5 @@ int main() {
   tally::MulticlassAccuracy accuracy(
       tally::MulticlassAccuracyOptions(3).average(tally::Average::kMicro));
   accuracy.update(at::tensor({0, 1, 2, 1}), at::tensor({0, 1, 2, 2}));
-  std::cout << accuracy.compute().item<double>() << '\n';
+  std::cout << accuracy.number() << '\n';
 }
