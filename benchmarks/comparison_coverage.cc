@@ -105,7 +105,7 @@ void measure(const Case& truth, ComparisonMethod method, const Make& make,
           make(), tally::ModelComparisonOptions().method(method).seed(run));
       const Rows rows = truth.draw(n);
       models.update(rows.first, rows.second, rows.target);
-      const Comparison result = models.compute()[0].second;
+      const Comparison result = models.compute().value();
       covered += result.low.item<double>() <= truth.difference &&
                  truth.difference <= result.high.item<double>();
       found += result.p_value.item<double>() < 0.05;

@@ -86,10 +86,12 @@ const char* const kHelp =
     -i, --inputs FILE FILE ...        .npy files, or .txt files with a text in
                                       each line, in the order of the metrics'
                                       inputs, or named: preds=FILE
-                                      target=FILE; several for more references;
+                                      target=FILE, with blanks or commas
+                                      between; several for more references;
                                       or one .jsonl file with all inputs; or
-    --csv FILE --columns a,b          columns: a name, first:last for several,
-                                      or @1 if the first line has no names;
+    --csv FILE --columns a,b          columns, with commas or blanks between:
+                                      a name, first:last for several, or @1 if
+                                      the first line has no names;
                                       optionally named: preds=a,target=b
                                       (default: matched by name); of .jsonl
                                       files keys
@@ -99,7 +101,7 @@ const char* const kHelp =
     --delimiter C                     field delimiter of --csv: a character or
                                       tab (default: comma)
     --missing error|skip|nan          empty fields of --csv (default: error)
-    --labels cat,dog                  names of classes 0, 1, ... in --csv
+    --labels, --class-names cat,dog   names of classes 0, 1, ... in --csv
                                       columns and in tables
     --by a,b                          also the values for each text in these
                                       columns of --csv, or each combination
@@ -216,7 +218,9 @@ std::string option_name(const std::string& word) {
   if (word == "-m") return "--metrics";
   if (word == "-i") return "--inputs";
   if (word == "-o") return "--output";
-  return word.rfind("--", 0) == 0 ? word.substr(0, word.find('=')) : "";
+  const std::string name =
+      word.rfind("--", 0) == 0 ? word.substr(0, word.find('=')) : "";
+  return name == "--class-names" ? "--labels" : name;
 }
 
 bool has_json_lines_name(const std::string& path) {

@@ -185,10 +185,10 @@ ComparedRuns compare_runs(const Arguments& arguments) {
       continue;
     }
     try {
-      for (auto& [part, comparison] :
+      for (const auto& [part, comparison] :
            compare(replicates, *other, arguments.level)) {
-        runs.comparisons.emplace_back(part.empty() ? name : name + "." + part,
-                                      std::move(comparison));
+        runs.comparisons.add(part.empty() ? name : name + "." + part,
+                             comparison);
       }
     } catch (const c10::ValueError& error) {
       TORCH_CHECK_VALUE(false, name, ": ", error.msg());

@@ -349,7 +349,7 @@ Report evaluate(const Arguments& arguments,
   const WarningGuard guard([](const MetricWarning&) {});
   report.by = job->by;
   if (job->slices) report.slices = job->slices->compute();
-  for (Slice& slice : report.slices) {
+  for (SliceResult& slice : report.slices) {
     slice.results = without_prefix(slice.results, unnamed);
   }
   for (NamedInterval& each : job->intervals) {

@@ -54,7 +54,7 @@ struct Report {
   std::string remarks;          ///< of the source, and warnings; one per line
   std::string table;            ///< instead of the usual one, unless empty
   std::vector<std::string> by;  ///< columns, of whose values there are slices
-  std::vector<Slice> slices;
+  std::vector<SliceResult> slices;
   Intervals intervals;         ///< named as the results
   NamedReplicates replicates;  ///< if asked for
 };

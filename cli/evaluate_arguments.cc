@@ -1,6 +1,8 @@
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string_view>
@@ -32,6 +34,26 @@ bool is_flag(const std::string& name) {
   return name == "--strict" || name == "--quiet";
 }
 
+/// The files of "preds=a.npy,target=b.npy". A comma may be part of the name of
+/// a file that exists.
+std::vector<std::string> split_files(const std::string& value) {
+  std::vector<std::string> files;
+  for (std::size_t begin = 0; begin <= value.size();) {
+    std::size_t end = value.find(',', begin);
+    // The longest existing name that begins here.
+    for (std::size_t next = value.size(); end != value.npos && next > end;
+         next = value.rfind(',', next - 1)) {
+      std::string path = value.substr(begin, next - begin);
+      files::take_input_name(path);
+      if (std::filesystem::exists(user_path(path))) end = next;
+    }
+    end = std::min(end, value.size());
+    files.push_back(value.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return files;
+}
+
 /// The options of evaluate.
 class EvaluateParser {
  public:
@@ -54,8 +76,8 @@ class EvaluateParser {
       }
       std::vector<std::string> values;
       if (equals != word.npos) values.push_back(word.substr(equals + 1));
-      const bool takes_more =
-          name == "--inputs" || (name == "--coco" && values.size() < 2);
+      const bool takes_more = name == "--inputs" || name == "--columns" ||
+                              (name == "--coco" && values.size() < 2);
       while (i < words.size() && (takes_more || values.empty()) &&
              option_name(words[i]).empty()) {
         values.push_back(words[i++]);
@@ -186,10 +208,12 @@ class EvaluateParser {
        [this](const Values& v) { arguments_.config = user_path(v[0]); }},
       {"--inputs",
        [this](const Values& v) {
-         for (std::string path : v) {
-           const std::string name = files::take_input_name(path);
-           if (!name.empty()) arguments_.input_names.push_back(name);
-           arguments_.inputs.push_back(user_path(path));
+         for (const std::string& value : v) {
+           for (std::string path : split_files(value)) {
+             const std::string name = files::take_input_name(path);
+             if (!name.empty()) arguments_.input_names.push_back(name);
+             arguments_.inputs.push_back(user_path(path));
+           }
          }
        }},
       {"--coco",
@@ -199,7 +223,8 @@ class EvaluateParser {
          }
        }},
       {"--csv", [this](const Values& v) { arguments_.csv = user_path(v[0]); }},
-      {"--columns", [this](const Values& v) { arguments_.columns = v[0]; }},
+      {"--columns",
+       [this](const Values& v) { arguments_.columns = c10::Join(",", v); }},
       {"--delimiter",
        [this](const Values& v) {
          arguments_.csv_options.delimiter = parse_delimiter(v[0]);

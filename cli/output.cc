@@ -37,7 +37,8 @@ std::string percent(double level) {
   return text.str();
 }
 
-std::string key_json(const std::vector<std::string>& by, const Slice& slice) {
+std::string key_json(const std::vector<std::string>& by,
+                     const SliceResult& slice) {
   if (slice.is_other()) return "null";
   nlohmann::ordered_json key;
   for (std::size_t i = 0; i < by.size(); ++i) {
@@ -91,7 +92,7 @@ std::string render_json(const Report& report) {
     text += ",\"intervals\":" + intervals_json(report.intervals);
   }
   for (std::size_t i = 0; i < report.slices.size(); ++i) {
-    const Slice& slice = report.slices[i];
+    const SliceResult& slice = report.slices[i];
     text += i == 0 ? ",\"slices\":[" : ",";
     text += "{\"key\":" + key_json(report.by, slice) +
             ",\"rows\":" + std::to_string(slice.rows) +
@@ -111,7 +112,7 @@ std::string render_csv(const Report& report) {
   }
   text += "rows,metric,index,value\n";
   text += to_csv_lines(results, all + std::to_string(report.rows) + ",");
-  for (const Slice& slice : report.slices) {
+  for (const SliceResult& slice : report.slices) {
     std::string key;
     for (std::size_t i = 0; i < report.by.size(); ++i) {
       const auto* value =
@@ -125,10 +126,10 @@ std::string render_csv(const Report& report) {
 }
 
 /// The slices' single numbers, side by side.
-std::string slices_table(const std::vector<Slice>& slices) {
+std::string slices_table(const std::vector<SliceResult>& slices) {
   std::vector<std::string> names;
   std::vector<std::int64_t> rows;
-  for (const Slice& slice : slices) {
+  for (const SliceResult& slice : slices) {
     names.push_back(slice.name());
     rows.push_back(slice.rows);
   }
@@ -137,7 +138,8 @@ std::string slices_table(const std::vector<Slice>& slices) {
   for (const auto& [name, value] : slices.front().results) {
     if (!value.defined() || value.dim() != 0) continue;
     std::vector<at::Tensor> values;
-    for (const Slice& slice : slices) values.push_back(slice.results[name]);
+    for (const SliceResult& slice : slices)
+      values.push_back(slice.results[name]);
     columns.add(name, at::stack(values));
   }
   return tally::internal::table_of_columns(columns, names);

@@ -212,6 +212,7 @@ set(TALLY_METRICS_HEADERS
     metrics/core/accumulation.h
     metrics/core/accumulation_inl.h
     metrics/core/in_use.h
+    metrics/core/input_calls.h
     metrics/core/input_conversion.h
     metrics/core/input_order.h
     metrics/core/metric_of_inl.h
@@ -297,6 +298,7 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/make_engine.h
     metrics/intervals/model_comparison.h
     metrics/intervals/model_comparison_options.h
+    metrics/intervals/named_parts.h
     metrics/intervals/paired_tests.h
     metrics/intervals/proportions.h
     metrics/intervals/replicates.h
@@ -444,6 +446,7 @@ set(TALLY_METRICS_HEADERS
     metrics/text/word_info_lost.h
     metrics/text/word_info_preserved.h
     metrics/text_list.h
+    metrics/value_of.h
     metrics/warnings.h
     metrics/wrappers/boot_strapper.h
     metrics/wrappers/classwise_wrapper.h

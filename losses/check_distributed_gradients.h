@@ -46,7 +46,7 @@ struct CheckDistributedGradientsOptions {
   /// estimator.
   TORCH_ARG(bool, check_reference) = true;
   /// Seed of LibTorch's generators before each evaluation.
-  TORCH_ARG(std::uint64_t, seed) = 0;
+  TORCH_ARG(std::int64_t, seed) = 0;
   /// The ranks. Default: null, which is sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
 };

@@ -85,7 +85,7 @@ MetricLossImpl::MetricLossImpl(std::unique_ptr<Metric> metric,
   MetricOptions of_metric = checked(metric).metric_options();
   of_metric.dist_sync_on_step(true).gradient_flow(options_.gradient_flow());
   if (options_.communicator()) of_metric.communicator(options_.communicator());
-  if (options_.sync_timeout()) of_metric.sync_timeout(options_.sync_timeout());
+  if (options_.timeout()) of_metric.timeout(options_.timeout());
   metric->set_metric_options(std::move(of_metric));
   metric_ = std::move(metric);
 }

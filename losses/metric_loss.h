@@ -26,7 +26,7 @@ struct MetricLossOptions {
   /// The ranks. Default: the metric's, or else sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long a step may wait for other ranks. Default: the metric's.
-  TORCH_ARG(sync::Timeout, sync_timeout) = {};
+  TORCH_ARG(sync::Timeout, timeout) = {};
   /// Accumulate over the steps, so that metric().compute_results() is the value
   /// over all of them.
   TORCH_ARG(bool, accumulate) = true;

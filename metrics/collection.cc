@@ -354,26 +354,35 @@ bool MetricCollection::contains(const std::string& name) const {
                      [&](const Member& m) { return m.name == name; });
 }
 
-std::unique_ptr<Metric> MetricCollection::extract(
+const MetricCollection::Member& MetricCollection::member(
     const std::string& name) const {
-  for (const Member& member : members_) {
-    if (member.name != name) continue;
-    const Reading reading(accumulation_);
-    const internal::StateCell& cell = accumulation_.cell(0, member.group);
-    const internal::OutsideInference outside;
-    auto metric = member.metric->clone();
-    internal::StateCell& own = metric->accumulation_.cell(0, 0);
-    own.local = DerivedStates(derived_count_).of(member, cell.local);
-    own.count = cell.count;
-    own.index_offset = cell.index_offset;
-    if (member.kept != kNone) {
-      metric->accumulation_.cell(0, 1).local =
-          accumulation_.cell(0, member.kept).local;
-    }
-    return metric;
+  for (const Member& each : members_) {
+    if (each.name == name) return each;
   }
   TORCH_CHECK_INDEX(false, "unknown metric '", name, "'; there are: ",
                     members_.empty() ? "none" : c10::Join(", ", names()));
+}
+
+const Metric& MetricCollection::operator[](const std::string& name) const {
+  return *member(name).metric;
+}
+
+std::unique_ptr<Metric> MetricCollection::extract(
+    const std::string& name) const {
+  const Member& from = member(name);
+  const Reading reading(accumulation_);
+  const internal::StateCell& cell = accumulation_.cell(0, from.group);
+  const internal::OutsideInference outside;
+  auto metric = from.metric->clone();
+  internal::StateCell& own = metric->accumulation_.cell(0, 0);
+  own.local = DerivedStates(derived_count_).of(from, cell.local);
+  own.count = cell.count;
+  own.index_offset = cell.index_offset;
+  if (from.kept != kNone) {
+    metric->accumulation_.cell(0, 1).local =
+        accumulation_.cell(0, from.kept).local;
+  }
+  return metric;
 }
 
 std::vector<std::vector<std::string>> MetricCollection::groups() const {

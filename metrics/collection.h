@@ -45,7 +45,10 @@ namespace tally {
 ///     MetricCollection epoch({{"accuracy", MulticlassAccuracy(10)},
 ///                             {"loss", MeanMetric()}});
 ///     epoch.update({{"preds", preds}, {"target", target}, {"value", loss}});
-class MetricCollection : public MetricBase {
+class MetricCollection : public MetricBase,
+                         public internal::UpdateCalls<MetricCollection>,
+                         public internal::ForwardCalls<MetricCollection>,
+                         public internal::OptionCalls<MetricCollection> {
  public:
   /// Mismatches found by load_parts().
   struct LoadReport {
@@ -95,57 +98,28 @@ class MetricCollection : public MetricBase {
     add(std::move(name), owned(std::forward<M>(metric)));
   }
   void add(std::string name, std::unique_ptr<Metric> metric);
+  /// The metric that make_metric() makes of the text:
+  /// add("f1", "MulticlassF1Score(num_classes=10)"). Defined in
+  /// metrics/registry, which has all metrics.
+  void add(std::string name, std::string_view text);
   /// Adds the metrics of another collection as "name.member".
   void add(const std::string& name, MetricCollection&& nested);
 
-  using MetricBase::forward;
-  using MetricBase::update;
-
-  /// Accumulates one batch in every metric. Throws c10::ValueError for inputs
-  /// that members interpret differently.
-  template <class... Args>
-  void update(const Args&... args) {
-    update_inputs({InputRef::of(internal::as_input(args))...});
-  }
-  /// The same with named inputs, in any order. Throws c10::ValueError for an
-  /// input that no member takes, that a member lacks, or that is given twice.
-  void update(std::initializer_list<NamedInput> inputs) {
-    update_inputs(NamedInputs(inputs));
-  }
-  /// Accumulates one batch and returns its values; with dist_sync_on_step,
-  /// those of all ranks' batches together.
-  template <class... Args>
-  Results forward(const Args&... args) {
-    return forward_inputs({InputRef::of(internal::as_input(args))...});
-  }
-  Results forward(std::initializer_list<NamedInput> inputs) {
-    return forward_inputs(NamedInputs(inputs));
-  }
-  /// forward().
-  template <class... Args>
-  Results operator()(const Args&... args) {
-    return forward(args...);
-  }
-  Results operator()(std::initializer_list<NamedInput> inputs) {
-    return forward(inputs);
-  }
   /// The values of everything accumulated, over all ranks unless
   /// sync_on_compute is off.
   Results compute();
+  /// compute().number(name).
+  double number(const std::string& name) { return compute().number(name); }
 
   /// See MetricOf::sync_async.
   PendingValue<Results> sync_async();
 
+  using ForwardCalls::forward_inputs;
+  using UpdateCalls::update_inputs;
   void update_inputs(Inputs inputs);
   void update_inputs(NamedInputs inputs);
   Results forward_inputs(Inputs inputs);
   Results forward_inputs(NamedInputs inputs);
-  void update_inputs(std::initializer_list<InputRef> inputs) {
-    update_inputs(Inputs(inputs));
-  }
-  Results forward_inputs(std::initializer_list<InputRef> inputs) {
-    return forward_inputs(Inputs(inputs));
-  }
 
   /// As in Metric.
   void merge_state(const MetricCollection& other);
@@ -167,6 +141,10 @@ class MetricCollection : public MetricBase {
   std::vector<std::string> names() const;
   std::size_t size() const { return members_.size(); }
   bool contains(const std::string& name) const;
+  /// The member, with its options and inputs. What it has accumulated is the
+  /// collection's: see extract() and number(). Throws c10::IndexError for an
+  /// unknown name, listing the known ones.
+  const Metric& operator[](const std::string& name) const;
   /// A separate metric with the member's accumulated state. Throws
   /// c10::IndexError for an unknown name, listing the known ones.
   std::unique_ptr<Metric> extract(const std::string& name) const;
@@ -201,6 +179,8 @@ class MetricCollection : public MetricBase {
     std::size_t kept;     // the column of what survives a reset
   };
   class DerivedStates;
+
+  const Member& member(const std::string& name) const;
 
   void add_member(std::string name, std::unique_ptr<Metric> metric);
   void arrange(NamedInputs given, const char* owner,

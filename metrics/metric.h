@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/metrics/core/input_calls.h"
 #include "tally/metrics/core/input_order.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_base.h"
@@ -56,60 +57,39 @@ class BatchOrigin {
 /// Thread-safety: const functions may be called from any number of threads;
 /// others from one thread, while no other one uses the object. That is checked:
 /// a second thread gets a c10::Error.
-class Metric : public MetricBase {
+class Metric : public MetricBase,
+               public internal::UpdateCalls<Metric>,
+               public internal::ForwardCalls<Metric>,
+               public internal::OptionCalls<Metric> {
  public:
   virtual ~Metric() = default;
 
-  using MetricBase::update;
-
-  /// Accumulates one batch. Throws c10::ValueError, c10::TypeError or
-  /// c10::IndexError for inputs that the metric's header does not allow.
-  template <class... Args>
-  void update(const Args&... args) {
-    update_inputs({InputRef::of(internal::as_input(args))...});
-  }
-  /// The same with named inputs() of this metric, in any order. Throws
-  /// c10::ValueError for an input that is unknown, missing, or given twice.
-  ///
-  ///     metric.update({{"preds", preds}, {"target", target}});
-  void update(std::initializer_list<NamedInput> inputs) {
-    update_inputs(NamedInputs(inputs));
-  }
-  /// Accumulates one batch and returns its value: that of this rank's batch, or
-  /// with dist_sync_on_step, of all ranks' batches together. Differentiable
-  /// metrics return it with a graph.
+  /// forward(), also where derived classes return their own result type.
   template <class... Args>
   Results forward_results(const Args&... args) {
-    return forward_inputs({InputRef::of(internal::as_input(args))...});
+    return Metric::forward(args...);
   }
   Results forward_results(std::initializer_list<NamedInput> inputs) {
-    return forward_inputs(NamedInputs(inputs));
-  }
-  /// forward_results().
-  template <class... Args>
-  Results operator()(const Args&... args) {
-    return forward_results(args...);
-  }
-  Results operator()(std::initializer_list<NamedInput> inputs) {
-    return forward_results(inputs);
+    return Metric::forward(inputs);
   }
   /// The value of everything accumulated, over all ranks unless sync_on_compute
   /// is off; results do not share memory.
   virtual Results compute_results() = 0;
   /// The same; derived classes return their own result type.
   Results compute() { return compute_results(); }
+  /// compute() as a number: the result's only one, or of several the one
+  /// without a name of its own. Throws c10::ValueError if there is none.
+  ///
+  ///     double accuracy = metric.number();
+  double number() { return compute_results().number(); }
 
+  using ForwardCalls::forward_inputs;
+  using UpdateCalls::update_inputs;
   /// The same for a list of inputs.
   void update_inputs(Inputs inputs);
   void update_inputs(NamedInputs inputs);
   Results forward_inputs(Inputs inputs);
   Results forward_inputs(NamedInputs inputs);
-  void update_inputs(std::initializer_list<InputRef> inputs) {
-    update_inputs(Inputs(inputs));
-  }
-  Results forward_inputs(std::initializer_list<InputRef> inputs) {
-    return forward_inputs(Inputs(inputs));
-  }
 
   /// Adds what `other`, the same metric with the same options, accumulated.
   void merge_state(const Metric& other);

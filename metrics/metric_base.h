@@ -77,29 +77,6 @@ class MetricBase {
   MetricBase(const MetricBase&) = delete;
   MetricBase& operator=(const MetricBase&) = delete;
 
-  /// A braced list has no type: does not compile, and the error states what to
-  /// write instead.
-  template <class T, class U>
-  void update(std::initializer_list<T>, std::initializer_list<U>) {
-    internal::refuse_braces<T>();
-  }
-  template <class T, class U>
-  void update(std::initializer_list<T>,
-              std::initializer_list<std::initializer_list<U>>) {
-    internal::refuse_braces<T>();
-  }
-  template <class T, class U>
-  Results forward(std::initializer_list<T>, std::initializer_list<U>) {
-    internal::refuse_braces<T>();
-    return {};
-  }
-  template <class T, class U>
-  Results forward(std::initializer_list<T>,
-                  std::initializer_list<std::initializer_list<U>>) {
-    internal::refuse_braces<T>();
-    return {};
-  }
-
   /// Replaces the local state by the merged state of all ranks until unsync().
   /// Collective.
   void sync();

@@ -92,8 +92,8 @@ class MetricOf : public Metric {
     return internal::declared_inputs<Observer>();
   }
 
-  using MetricBase::forward;
-  using MetricBase::update;
+  using Metric::forward;
+  using Metric::update;
   /// See Metric::update.
   template <class... Args>
   void update(const Args&... args) {
@@ -102,11 +102,8 @@ class MetricOf : public Metric {
           [&] { return observe_here(internal::as_input(args)...); });
     }
   }
-  void update(std::initializer_list<NamedInput> inputs) {
-    this->update_inputs(NamedInputs(inputs));
-  }
 
-  /// See Metric::forward_results.
+  /// See Metric::forward.
   template <class... Args>
   Result forward(const Args&... args) {
     if constexpr (internal::check_taken<Observer, Args...>()) {
@@ -127,6 +124,8 @@ class MetricOf : public Metric {
 
   /// See Metric::compute_results.
   Result compute();
+  /// compute() of what this rank has accumulated; see OptionCalls.
+  Result compute_local() { return internal::local_value_of(derived_metric()); }
 
   /// Starts a sync of the current state and returns immediately: states are
   /// transferred while the program continues, with updates and with other
@@ -179,6 +178,7 @@ class MetricOf : public Metric {
 
  private:
   const Derived& derived() const { return static_cast<const Derived&>(*this); }
+  Derived& derived_metric() { return static_cast<Derived&>(*this); }
 
   static constexpr const char* class_name() {
     return internal::checked_name<Derived>();

@@ -46,7 +46,7 @@ struct MetricOptions {
   /// sync::GradientFlow.
   TORCH_ARG(sync::GradientFlow, gradient_flow) = sync::GradientFlow::kLocal;
   /// How long a sync may wait for the other ranks. Default: the communicator's.
-  TORCH_ARG(sync::Timeout, sync_timeout) = {};
+  TORCH_ARG(sync::Timeout, timeout) = {};
   /// Check the values of inputs (labels in range and so on) in every update.
   /// Shapes and dtypes are always checked.
   TORCH_ARG(bool, validate_args) = true;
@@ -55,6 +55,9 @@ struct MetricOptions {
   TORCH_ARG(bool, compute_on_cpu) = false;
 
  public:
+  /// Until 0.2.0.
+  MetricOptions& sync_timeout(sync::Timeout value) { return timeout(value); }
+
   /// The options that affect the state.
   void visit(OptionVisitor& v) {
     v("validate_args", validate_args_,

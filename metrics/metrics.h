@@ -29,4 +29,5 @@
 #include "tally/metrics/slices/slice_comparison.h"        // IWYU pragma: export
 #include "tally/metrics/slices/sliced_metric.h"           // IWYU pragma: export
 #include "tally/metrics/text/text.h"                      // IWYU pragma: export
+#include "tally/metrics/value_of.h"                       // IWYU pragma: export
 #include "tally/metrics/wrappers/wrappers.h"              // IWYU pragma: export

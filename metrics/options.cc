@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <vector>
 
 #include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/core/option_text.h"
@@ -137,7 +138,8 @@ class Printer final : public OptionVisitor {
   void option(const char* name, const OptionRef& option,
               OptionRole role) override {
     if (state_only_ && role == OptionRole::kValue) return;
-    texts_.emplace_back(name, option.text());
+    const bool is_key = state_only_ && option.old_name() != nullptr;
+    texts_.emplace_back(is_key ? option.old_name() : name, option.text());
   }
 
  private:
@@ -161,6 +163,49 @@ class Describer final : public OptionVisitor {
   std::vector<OptionInfo> infos_;
 };
 
+void refuse_option(const std::string& owner, const char* name,
+                   const OptionRefusal& refusal) {
+  TORCH_CHECK_VALUE(false, owner, ": option '", name, "': expected ",
+                    refusal.expected, ", got '", refusal.got, "'");
+}
+
+class Checker final : public OptionVisitor {
+ public:
+  explicit Checker(const char* owner) : owner_(owner) {}
+
+ protected:
+  void option(const char* name, const OptionRef& option, OptionRole) override {
+    if (!option.is_limited()) return;
+    if (const auto refusal = option.set(option.text())) {
+      refuse_option(owner_, name, *refusal);
+    }
+  }
+
+ private:
+  const char* owner_;
+};
+
+/// Names of one thing in different metrics, libraries and papers.
+const std::vector<std::set<std::string>>& synonyms() {
+  static const std::vector<std::set<std::string>> all = {
+      {"n_bins", "num_bins", "bins"},
+      {"eps", "epsilon"},
+      {"num_classes", "n_classes", "classes"},
+      {"num_labels", "n_labels"},
+      {"num_outputs", "n_outputs"},
+      {"ignore_index", "ignore_label", "pad_id", "pad_token_id"},
+      {"class_names", "labels"},
+      {"top_k", "k"},
+      {"kernel_size", "window_size", "win_size"},
+      {"input", "from_logits", "logits"},
+      {"average", "reduction", "aggregation", "averaging"},
+      {"count_cases", "count_silent"},
+      {"zero_division", "zero_div"},
+      {"threshold", "thresholds"},
+  };
+  return all;
+}
+
 class Parser final : public OptionVisitor {
  public:
   Parser(const std::string& owner,
@@ -169,20 +214,38 @@ class Parser final : public OptionVisitor {
 
   void check_all_used() const {
     for (const auto& [name, text] : texts_) {
-      if (known_.count(name) != 0) continue;
+      if (known_.count(name) + old_names_.count(name) != 0) continue;
+      const std::string own = own_name_of(name);
       TORCH_CHECK_VALUE(false, owner_, ": unknown option '", name, "'",
-                        did_you_mean(name, {known_.begin(), known_.end()}));
+                        own.empty()
+                            ? did_you_mean(name, {known_.begin(), known_.end()})
+                            : "; here it is '" + own + "'");
     }
+  }
+
+ private:
+  // The name here of an option that others call otherwise; empty without.
+  std::string own_name_of(const std::string& name) const {
+    for (const std::set<std::string>& names : synonyms()) {
+      if (names.count(name) == 0) continue;
+      for (const std::string& each : names) {
+        if (known_.count(each) != 0) return each;
+      }
+    }
+    return "";
   }
 
  protected:
   void option(const char* name, const OptionRef& option, OptionRole) override {
     known_.insert(name);
-    const auto text = texts_.find(name);
+    auto text = texts_.find(name);
+    if (option.old_name() != nullptr) {
+      old_names_.insert(option.old_name());
+      if (text == texts_.end()) text = texts_.find(option.old_name());
+    }
     if (text == texts_.end()) return;
     if (const auto refusal = option.set(text->second)) {
-      TORCH_CHECK_VALUE(false, owner_, ": option '", name, "': expected ",
-                        refusal->expected, ", got '", refusal->got, "'");
+      refuse_option(owner_, name, *refusal);
     }
   }
 
@@ -190,6 +253,7 @@ class Parser final : public OptionVisitor {
   const std::string& owner_;
   const std::map<std::string, std::string>& texts_;
   std::set<std::string> known_;
+  std::set<std::string> old_names_;
 };
 
 }  // namespace
@@ -323,6 +387,11 @@ std::vector<OptionInfo> option_infos(void* options, Visit visit) {
   Describer describer;
   visit(options, describer);
   return describer.take();
+}
+
+void check_accepted(void* options, Visit visit, const char* owner) {
+  Checker checker(owner);
+  visit(options, checker);
 }
 
 void assign_options(void* options, Visit visit, const std::string& owner,

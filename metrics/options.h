@@ -78,6 +78,21 @@ struct OptionType<Enum, std::enable_if_t<std::is_enum_v<Enum>>> {
   }
 };
 
+/// Of an enumeration of which the first `kCount` are valid.
+template <class Enum, std::size_t kCount>
+struct FirstOf {
+  static constexpr auto& kNames = EnumNames<Enum>::kNames;
+
+  static std::string expected() { return expected_choice(kNames, kCount); }
+  static std::optional<OptionRefusal> parse(const std::string& text,
+                                            Enum& value) {
+    std::size_t index = 0;
+    auto refusal = parse_choice(text, kNames, kCount, index);
+    if (!refusal) value = static_cast<Enum>(index);
+    return refusal;
+  }
+};
+
 template <class T>
 struct OptionType<std::optional<T>> {
   static std::string expected() {
@@ -150,11 +165,25 @@ class OptionRef {
  public:
   template <class T>
   explicit OptionRef(T& value, const char* words = "")
-      : value_(&value), type_(&kType<T>), words_(words) {}
+      : value_(&value),
+        type_(&kType<T, internal::OptionType<T>>),
+        words_(words) {}
+  /// Of an enumeration of which the first `kCount` are valid.
+  template <std::size_t kCount, class Enum>
+  static OptionRef first(Enum& value, const char* words) {
+    OptionRef option(value, words);
+    option.type_ = &kType<Enum, internal::FirstOf<Enum, kCount>>;
+    option.is_limited_ = true;
+    return option;
+  }
 
   std::string text() const { return type_->print(value_); }
   /// "an integer", "one of micro, macro".
   std::string expected() const { return type_->expected(); }
+  /// What files call it, if that is another name.
+  const char* old_name() const { return old_name_; }
+  /// Whether a value of its type may be invalid.
+  bool is_limited() const { return is_limited_; }
   /// What it does, in one sentence; empty if its visit() does not say.
   const char* words() const { return words_; }
   /// Sets the value that the text represents, or returns what was expected and
@@ -170,19 +199,23 @@ class OptionRef {
     std::optional<internal::OptionRefusal> (*parse)(const std::string& text,
                                                     void* value);
   };
-  template <class T>
+  template <class T, class Accepted>
   static constexpr Type kType = {
-      &internal::OptionType<T>::expected,
+      &Accepted::expected,
       [](const void* value) {
         return internal::OptionType<T>::print(*static_cast<const T*>(value));
       },
       [](const std::string& text, void* value) {
-        return internal::OptionType<T>::parse(text, *static_cast<T*>(value));
+        return Accepted::parse(text, *static_cast<T*>(value));
       }};
 
   void* value_;
   const Type* type_;
   const char* words_;
+  const char* old_name_ = nullptr;
+  bool is_limited_ = false;
+
+  friend class OptionVisitor;
 };
 
 /// Visits every option of an options struct once, by name. A single
@@ -211,6 +244,22 @@ class OptionVisitor {
   template <class T>
   void operator()(const char* name, T& value, const char* words = "") {
     option(name, OptionRef(value, words), OptionRole::kState);
+  }
+  /// For an option that had another name: files know it by that, and texts may
+  /// use it until 0.2.0.
+  template <class T>
+  void renamed(const char* name, const char* old_name, T& value,
+               OptionRole role, const char* words = "") {
+    OptionRef renamed(value, words);
+    renamed.old_name_ = old_name;
+    option(name, renamed, role);
+  }
+  /// For an enumeration of which only the first `kCount` are valid; others are
+  /// refused where a metric or loss is made.
+  template <std::size_t kCount, class Enum>
+  void first(const char* name, Enum& value, OptionRole role,
+             const char* words = "") {
+    option(name, OptionRef::first<kCount>(value, words), role);
   }
 
  protected:
@@ -244,6 +293,8 @@ std::string join_options(const OptionTexts& texts);
 std::vector<OptionInfo> option_infos(void* options, Visit visit);
 void assign_options(void* options, Visit visit, const std::string& owner,
                     const std::map<std::string, std::string>& texts);
+/// Throws c10::ValueError for a value that its option does not accept.
+void check_accepted(void* options, Visit visit, const char* owner);
 
 template <class Options>
 Visit visit_of() {
@@ -299,6 +350,13 @@ std::string options_state_key(Options options) {
 template <class Options>
 std::vector<OptionInfo> describe_options(Options options) {
   return internal::option_infos(&options, internal::visit_of<Options>());
+}
+
+/// Throws c10::ValueError that starts with `owner` for a value that an option
+/// does not take (see OptionVisitor::first).
+template <class Options>
+void check_options(Options& options, const char* owner) {
+  internal::check_accepted(&options, internal::visit_of<Options>(), owner);
 }
 
 /// Sets options by name from text ("macro", "0.5", "none", "[0.1, 0.9]").

@@ -1,6 +1,7 @@
 #include "tally/metrics/results.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 
 #include <algorithm>
 #include <cmath>
@@ -51,6 +52,19 @@ std::string names_in(const Results& results) {
 
 }  // namespace
 
+namespace internal {
+
+double number_of(const std::string& name, const at::Tensor& value) {
+  TORCH_CHECK_VALUE(value.defined() && value.numel() == 1, "expected a number",
+                    name.empty() ? "" : " as '" + name + "'", ", got ",
+                    value.defined()
+                        ? c10::str("a tensor of sizes ", value.sizes())
+                        : "an undefined tensor");
+  return value.item<double>();
+}
+
+}  // namespace internal
+
 void Results::add(std::string name, at::Tensor value, Dimensions dimensions) {
   TORCH_CHECK_VALUE(!contains(name), "expected one result of each name, got '",
                     name, "' twice");
@@ -100,6 +114,14 @@ const at::Tensor& Results::value() const {
   return values_.front().second;
 }
 
+double Results::number(const std::string& name) const {
+  return internal::number_of(name, at(name));
+}
+
+double Results::number() const {
+  return contains("") ? number("") : internal::number_of("", value());
+}
+
 void Results::visit(ResultParts& parts) {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     parts(values_[i].first, values_[i].second,
@@ -108,7 +130,14 @@ void Results::visit(ResultParts& parts) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Results& results) {
-  return out << to_table(results);
+  if (!results.contains("") || results.contains("value")) {
+    return out << to_table(results);
+  }
+  Results named;
+  for (const auto& [name, value] : results) {
+    named.add(name.empty() ? "value" : name, value, results.dimensions(name));
+  }
+  return out << to_table(named);
 }
 
 namespace {

@@ -42,6 +42,12 @@ class ResultParts {
   std::vector<Part> parts_;
 };
 
+namespace internal {
+/// Throws c10::ValueError unless the tensor has one element; `name` is for the
+/// message.
+double number_of(const std::string& name, const at::Tensor& value);
+}  // namespace internal
+
 /// Named tensors in a stable order: what a collection's compute() returns. A
 /// plain tensor of the metric "roc" is named "roc", the parts of a composite
 /// result "roc.fpr", "roc.tpr". operator<< prints them with to_table(), and
@@ -66,6 +72,13 @@ class Results {
   Dimensions dimensions(const std::string& name) const;
   /// The only tensor. Throws c10::IndexError if there are none or several.
   const at::Tensor& value() const;
+  /// The result of that name as a number, or of several the one without a name,
+  /// or the only one. Throws c10::IndexError for another name, and
+  /// c10::ValueError unless it is one number.
+  ///
+  ///     double f1 = collection.compute().number("f1");
+  double number(const std::string& name) const;
+  double number() const;
 
   auto begin() const { return values_.begin(); }
   auto end() const { return values_.end(); }

@@ -12,7 +12,7 @@ namespace tally {
 /// by side, one line per element; matrices with a name for every row and
 /// column. Larger tensors are shown by dtype and sizes.
 ///
-/// `labels` are class names: they name the elements of dimensions that are
+/// `class_names` name the elements of dimensions that are
 /// classes (see Dimension), if there is one for each, or those that the result
 /// `classes` of the same metric lists. All other elements are numbered from 0,
 /// and vectors of at most ten of them printed on one line, as operator<< does
@@ -26,7 +26,7 @@ namespace tally {
 ///     metrics.update(preds.narrow(1, 0, 2), target.clamp(0, 1));
 ///     std::cout << to_table(metrics.compute(), {"cat", "dog"});
 std::string to_table(const Results& results,
-                     const std::vector<std::string>& labels = {});
+                     const std::vector<std::string>& class_names = {});
 
 namespace internal {
 
@@ -37,7 +37,7 @@ struct Elements {
 };
 Elements elements_of(const Results& results, const std::string& name,
                      std::int64_t dimension,
-                     const std::vector<std::string>& labels);
+                     const std::vector<std::string>& class_names);
 
 /// A line for each name, with the elements of vectors that are as long.
 std::string table_of_columns(const Results& columns,

@@ -51,7 +51,7 @@ sync::internal::SyncItem item_of(const SyncPart& part, std::size_t i) {
           AnyState::of(std::move(state)), AnyState::of(MeanState())};
 }
 
-at::Tensor value_of(const AnyState& merged, const at::Tensor& own) {
+at::Tensor number_in(const AnyState& merged, const at::Tensor& own) {
   const MeanState& state = merged.get<MeanState>();
   if (!state.sum.defined()) {
     return at::full_like(own.detach(), kNaN);
@@ -71,7 +71,7 @@ class Together {
       const Accumulation* const accumulation = part.accumulation();
       if (!accumulation) continue;
       if (!communicator_) communicator_ = accumulation->communicator();
-      const sync::Timeout timeout = accumulation->options().sync_timeout();
+      const sync::Timeout timeout = accumulation->options().timeout();
       if (timeout && (!options_.timeout || *timeout < *options_.timeout)) {
         options_.timeout = timeout;
       }
@@ -170,7 +170,7 @@ class Together {
     std::vector<at::Tensor> means;
     for (const SyncPart& part : parts_) {
       if (part.accumulation()) continue;
-      means.push_back(value_of(merged.states[next++], part.mean()));
+      means.push_back(number_in(merged.states[next++], part.mean()));
     }
     std::size_t placed = 0;
     try {

@@ -77,16 +77,16 @@ std::string calibration_plot(const at::Tensor& preds, const at::Tensor& target,
 
 /// A matrix [C, C] of counts, rows the true and columns the predicted classes.
 /// Cells are colored by their part of the row in matplotlib's cividis, and
-/// contain the count where it fits. `labels` names the classes; by
+/// contain the count where it fits. `class_names`: those of the classes; by
 /// default they are numbered.
-std::string confusion_matrix_plot(const at::Tensor& matrix,
-                                  const std::vector<std::string>& labels = {},
-                                  const PlotOptions& options = {});
+std::string confusion_matrix_plot(
+    const at::Tensor& matrix, const std::vector<std::string>& class_names = {},
+    const PlotOptions& options = {});
 
 /// A bar for each element of `values` [C], from 0, and a line from `low` to
-/// `high` [C] where there are intervals. `labels` as above.
+/// `high` [C] where there are intervals. `class_names` as above.
 std::string bar_plot(const at::Tensor& values,
-                     const std::vector<std::string>& labels = {},
+                     const std::vector<std::string>& class_names = {},
                      const PlotOptions& options = {},
                      const at::Tensor& low = {}, const at::Tensor& high = {});
 

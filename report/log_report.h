@@ -10,15 +10,15 @@ namespace tally {
 
 /// Adds sections on a log: the last step's results (see add_results), and
 /// charts over the steps of all single numbers and of vectors of up to 8
-/// elements. `labels` name classes. Results of the names `name`, `name.low` and
-/// `name.high` are a value and the ends of its interval.
+/// elements. `class_names` name classes. Results of the names `name`,
+/// `name.low` and `name.high` are a value and the ends of its interval.
 ///
 /// Example:
 ///     absl::StatusOr<MetricLog> log = read_metric_log("runs/first/log.jsonl");
 ///     ReportPage page("First run");
 ///     if (log.ok()) add_log(page, *log);
 void add_log(ReportPage& page, const MetricLog& log,
-             const std::vector<std::string>& labels = {});
+             const std::vector<std::string>& class_names = {});
 
 /// A log, and what its run is called in tables and charts.
 struct NamedLog {

@@ -246,10 +246,10 @@ void add_results(ReportPage& page, const Results& results, const Names& labels,
 }
 
 void add_slices(ReportPage& page, const Names& columns,
-                const std::vector<Slice>& slices) {
+                const std::vector<SliceResult>& slices) {
   const std::string head = c10::Join(", ", columns);
   ReportTable table{"By " + head, {head, "rows"}, {}};
-  for (const Slice& slice : slices) {
+  for (const SliceResult& slice : slices) {
     if (table.rows.empty()) {
       for (const auto& [name, value] : slice.results) {
         if (!value.defined() || value.dim() == 0) table.columns.push_back(name);
@@ -277,7 +277,7 @@ void add_compared_slices(ReportPage& page, const std::string& metric,
     if (table.rows.size() == kMost) break;
     table.rows.push_back({slice.name(), slice.rows, slice.value, slice.rest,
                           slice.difference, slice.low, slice.high, slice.effect,
-                          slice.q});
+                          slice.q_value});
   }
   page.table(table);
 }

@@ -23,8 +23,8 @@ struct ReportInterval {
 using ReportIntervals = std::map<std::string, ReportInterval>;
 
 // Each adds what it describes to the page's current section. Charts are 400
-// pixels wide, or as wide as the screen. `labels` name classes where there are
-// as many.
+// pixels wide, or as wide as the screen. `class_names` name classes where there
+// are as many.
 
 /// All results: single numbers as a table; vectors of equal length as a table
 /// of classes, and as bars up to 30; both with the ends of their intervals;
@@ -40,13 +40,13 @@ using ReportIntervals = std::map<std::string, ReportInterval>;
 ///     page.section("Results");
 ///     add_results(page, metrics.compute());
 void add_results(ReportPage& page, const Results& results,
-                 const std::vector<std::string>& labels = {},
+                 const std::vector<std::string>& class_names = {},
                  const ReportIntervals& intervals = {});
 
 /// The slices' rows and single numbers as a table. `columns` name the values of
 /// keys.
 void add_slices(ReportPage& page, const std::vector<std::string>& columns,
-                const std::vector<Slice>& slices);
+                const std::vector<SliceResult>& slices);
 
 /// How a metric's value in each slice compares with that of all other rows, the
 /// worst first: up to 50, and what the columns mean.
@@ -64,7 +64,7 @@ void add_precision_recall(ReportPage& page,
                           double prevalence,
                           const std::string& title = "Precision and recall");
 void add_confusion_matrix(ReportPage& page, const at::Tensor& matrix,
-                          const std::vector<std::string>& labels = {},
+                          const std::vector<std::string>& class_names = {},
                           const std::string& title = "Confusion matrix");
 void add_calibration(ReportPage& page, const at::Tensor& preds,
                      const at::Tensor& target,

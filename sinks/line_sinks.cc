@@ -258,7 +258,8 @@ absl::Status TableSink::write(std::int64_t step, double,
 }
 
 absl::Status TableSink::finish() {
-  if (!last_.empty()) out_ << '\n' << to_table(last_, labels_) << std::flush;
+  if (!last_.empty())
+    out_ << '\n' << to_table(last_, class_names_) << std::flush;
   return status();
 }
 

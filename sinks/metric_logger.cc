@@ -48,8 +48,9 @@ bool MetricLogger::attempt(std::unique_ptr<Sink>& sink,
 
 bool MetricLogger::add(std::unique_ptr<Sink> sink) {
   TORCH_CHECK_VALUE(sink != nullptr, "MetricLogger: expected a sink, got null");
-  TORCH_CHECK_VALUE(names_.empty(),
-                    "MetricLogger: expected sinks before the first write");
+  TORCH_CHECK_VALUE(
+      names_.empty(),
+      "MetricLogger: a write has been made; add sinks before the first one");
   if (!writes_) return true;
   const bool begun =
       attempt(sink, [this](Sink& each) { return each.begin(run_); });

@@ -59,9 +59,9 @@ class MetricLogger {
     return add(std::make_unique<S>(std::forward<Args>(args)...));
   }
   /// A JsonLinesSink "log.jsonl" and a TensorBoardSink in a folder, which is
-  /// created if there is none. `labels` are class names.
+  /// created if there is none. `class_names` are class names.
   bool add_folder(const std::string& folder,
-                  std::vector<std::string> labels = {});
+                  std::vector<std::string> class_names = {});
 
   /// Computes the metrics, writes and returns their values. Collective.
   Results log(std::int64_t step, MetricCollection& metrics);

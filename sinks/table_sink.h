@@ -25,9 +25,11 @@ namespace tally {
 ///     logger.add<TableSink>(std::cerr);
 class TableSink final : public Sink {
  public:
-  /// `out` must outlive the sink; `labels` are class names, as in to_table().
-  explicit TableSink(std::ostream& out, std::vector<std::string> labels = {})
-      : out_(out), labels_(std::move(labels)) {}
+  /// `out` must outlive the sink; `class_names` are class names, as in
+  /// to_table().
+  explicit TableSink(std::ostream& out,
+                     std::vector<std::string> class_names = {})
+      : out_(out), class_names_(std::move(class_names)) {}
 
   absl::Status begin(const Run& run) override;
   absl::Status write(std::int64_t step, double time,
@@ -38,7 +40,7 @@ class TableSink final : public Sink {
   absl::Status status() const;
 
   std::ostream& out_;
-  std::vector<std::string> labels_;
+  std::vector<std::string> class_names_;
   std::vector<std::string> names_;  // of the columns printed last
   Results last_;
 };

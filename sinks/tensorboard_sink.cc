@@ -218,7 +218,7 @@ absl::Status TensorBoardSink::begin(const Run& run) {
 
 absl::Status TensorBoardSink::write(std::int64_t step, double time,
                                     const Results& results) {
-  const internal::EventSummary summary(results, labels_);
+  const internal::EventSummary summary(results, class_names_);
   std::string records;
   // A layout replaces the one before.
   std::vector<std::string> charts = charts_;

@@ -39,10 +39,10 @@ namespace tally {
 ///     logger.add<TensorBoardSink>("runs/digits");
 class TensorBoardSink final : public Sink {
  public:
-  /// `labels` are class names, for vectors of that size.
+  /// `class_names` are class names, for vectors of that size.
   explicit TensorBoardSink(std::string folder,
-                           std::vector<std::string> labels = {})
-      : folder_(std::move(folder)), labels_(std::move(labels)) {}
+                           std::vector<std::string> class_names = {})
+      : folder_(std::move(folder)), class_names_(std::move(class_names)) {}
 
   absl::Status begin(const Run& run) override;
   absl::Status write(std::int64_t step, double time,
@@ -54,7 +54,7 @@ class TensorBoardSink final : public Sink {
 
  private:
   std::string folder_;
-  std::vector<std::string> labels_;
+  std::vector<std::string> class_names_;
   std::vector<std::string> charts_;  // tags that have bounds
   std::unique_ptr<internal::LogFile> file_;
 };

@@ -71,7 +71,7 @@ std::ostream& operator<<(std::ostream& out, MetricLaw law);
 /// Options for check_metric_laws.
 struct MetricLawOptions {
   /// The first seed. Default: 0.
-  TORCH_ARG(std::uint64_t, seed) = 0;
+  TORCH_ARG(std::int64_t, seed) = 0;
   /// Number of seeds to try. Default: 3.
   TORCH_ARG(std::int64_t, rounds) = 3;
   /// Rows generated for each seed. Default: 24.

@@ -222,9 +222,8 @@ namespace {
 void check_soft_calibration(const SoftCalibrationLossOptions& options) {
   const char* const name = SoftCalibrationLossImpl::kName;
   internal::check_confidence_options(name, options.mode(), options.input());
-  TORCH_CHECK_VALUE(options.num_bins() >= 1, name,
-                    ": expected num_bins of at least 1, got ",
-                    options.num_bins());
+  TORCH_CHECK_VALUE(options.n_bins() >= 1, name,
+                    ": expected n_bins of at least 1, got ", options.n_bins());
   TORCH_CHECK_VALUE(
       std::isfinite(options.temperature()) && options.temperature() > 0, name,
       ": expected temperature above 0, got ", options.temperature());
@@ -232,15 +231,14 @@ void check_soft_calibration(const SoftCalibrationLossOptions& options) {
                     ": expected norm to be 1 or 2, got ", options.norm());
 }
 
-/// Of each bin the sums of accuracies, confidences and ones: [3, num_bins].
+/// Of each bin the sums of accuracies, confidences and ones: [3, n_bins].
 at::Tensor bins_of(const SoftCalibrationLossOptions& options,
                    const at::Tensor& preds, const at::Tensor& target) {
   const auto [p, accuracy] =
       internal::confidences_of(SoftCalibrationLossImpl::kName, options.mode(),
                                options.input(), preds, target);
-  const at::Tensor centers = at::arange(options.num_bins(), p.options())
-                                 .add(0.5)
-                                 .div(options.num_bins());
+  const at::Tensor centers =
+      at::arange(options.n_bins(), p.options()).add(0.5).div(options.n_bins());
   const at::Tensor in_bin = p.unsqueeze(1)
                                 .sub(centers)
                                 .square()

@@ -29,8 +29,8 @@ void check_common(const char* name, const Options& options) {
       ": expected label_smoothing in [0, 1], got ", options.label_smoothing());
 }
 
-void check(const CrossEntropyLossOptions& options) {
-  check_common(CrossEntropyLossImpl::kName, options);
+void check(const GlobalCrossEntropyLossOptions& options) {
+  check_common(GlobalCrossEntropyLossImpl::kName, options);
 }
 
 void check(const FocalLossOptions& options) {
@@ -47,9 +47,11 @@ void check(const FocalLossOptions& options) {
                     ": expected alpha in [0, 1], got ", *options.alpha());
 }
 
-double gamma_of(const CrossEntropyLossOptions&) { return 0; }
+double gamma_of(const GlobalCrossEntropyLossOptions&) { return 0; }
 double gamma_of(const FocalLossOptions& options) { return options.gamma(); }
-std::optional<double> alpha_of(const CrossEntropyLossOptions&) { return {}; }
+std::optional<double> alpha_of(const GlobalCrossEntropyLossOptions&) {
+  return {};
+}
 std::optional<double> alpha_of(const FocalLossOptions& options) {
   return options.alpha();
 }
@@ -162,8 +164,8 @@ at::Tensor ratio_of(const char* name, const Options& options,
 namespace functional {
 
 at::Tensor cross_entropy_loss(const at::Tensor& preds, const at::Tensor& target,
-                              const CrossEntropyLossOptions& options) {
-  return ratio_of(CrossEntropyLossImpl::kName, options, preds, target);
+                              const GlobalCrossEntropyLossOptions& options) {
+  return ratio_of(GlobalCrossEntropyLossImpl::kName, options, preds, target);
 }
 
 at::Tensor focal_loss(const at::Tensor& preds, const at::Tensor& target,
@@ -173,13 +175,14 @@ at::Tensor focal_loss(const at::Tensor& preds, const at::Tensor& target,
 
 }  // namespace functional
 
-CrossEntropyLossImpl::CrossEntropyLossImpl(CrossEntropyLossOptions options)
+GlobalCrossEntropyLossImpl::GlobalCrossEntropyLossImpl(
+    GlobalCrossEntropyLossOptions options)
     : LossModule(std::move(options)) {
   check(this->options());
 }
 
-at::Tensor CrossEntropyLossImpl::forward(const at::Tensor& preds,
-                                         const at::Tensor& target) {
+at::Tensor GlobalCrossEntropyLossImpl::forward(const at::Tensor& preds,
+                                               const at::Tensor& target) {
   return functional::cross_entropy_loss(preds, target, options());
 }
 
@@ -193,11 +196,11 @@ at::Tensor FocalLossImpl::forward(const at::Tensor& preds,
   return functional::focal_loss(preds, target, options());
 }
 
-template class internal::LossModule<CrossEntropyLossImpl,
-                                    CrossEntropyLossOptions>;
+template class internal::LossModule<GlobalCrossEntropyLossImpl,
+                                    GlobalCrossEntropyLossOptions>;
 template class internal::LossModule<FocalLossImpl, FocalLossOptions>;
 
 }  // namespace tally::losses
 
-template class torch::nn::Cloneable<tally::losses::CrossEntropyLossImpl>;
+template class torch::nn::Cloneable<tally::losses::GlobalCrossEntropyLossImpl>;
 template class torch::nn::Cloneable<tally::losses::FocalLossImpl>;

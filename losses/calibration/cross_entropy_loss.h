@@ -17,7 +17,7 @@
 
 namespace tally::losses {
 
-/// Options of CrossEntropyLoss and FocalLoss.
+/// Options of GlobalCrossEntropyLoss and FocalLoss.
 template <class Self>
 struct CrossEntropyOptions : RankOptions<Self> {
   TALLY_INHERITED_ARG(Self, LabelMode, mode) = LabelMode::kMulticlass;
@@ -40,9 +40,9 @@ struct CrossEntropyOptions : RankOptions<Self> {
   }
 };
 
-/// Options for CrossEntropyLoss.
-struct CrossEntropyLossOptions : CrossEntropyOptions<CrossEntropyLossOptions> {
-};
+/// Options for GlobalCrossEntropyLoss.
+struct GlobalCrossEntropyLossOptions
+    : CrossEntropyOptions<GlobalCrossEntropyLossOptions> {};
 
 /// The cross-entropy of labels and logits, as the ratio of two sums over the
 /// positions of all ranks.
@@ -73,27 +73,27 @@ struct CrossEntropyLossOptions : CrossEntropyOptions<CrossEntropyLossOptions> {
 /// between 0 and 1 is the number of positions.
 ///
 /// Example:
-///     losses::CrossEntropyLoss cross_entropy(
-///         losses::CrossEntropyLossOptions().label_smoothing(0.1));
+///     losses::GlobalCrossEntropyLoss cross_entropy(
+///         losses::GlobalCrossEntropyLossOptions().label_smoothing(0.1));
 ///     cross_entropy->forward(model->forward(x), target).backward();
 ///     sync::average_gradients(model->parameters());
-class CrossEntropyLossImpl
-    : public internal::LossModule<CrossEntropyLossImpl,
-                                  CrossEntropyLossOptions> {
+class GlobalCrossEntropyLossImpl
+    : public internal::LossModule<GlobalCrossEntropyLossImpl,
+                                  GlobalCrossEntropyLossOptions> {
  public:
-  static constexpr const char* kName = "CrossEntropyLoss";
+  static constexpr const char* kName = "GlobalCrossEntropyLoss";
   static constexpr LossSummary kSummary{
       "Cross-entropy as a ratio of sums over all ranks.", "preds, target", "",
       "cross-entropy, ce, nll, bce",
       R"(-\frac{\sum_n w_{y_n} \log p_{n, y_n}}{\sum_n w_{y_n}})"};
 
-  explicit CrossEntropyLossImpl(
-      CrossEntropyLossOptions options = CrossEntropyLossOptions());
+  explicit GlobalCrossEntropyLossImpl(
+      GlobalCrossEntropyLossOptions options = GlobalCrossEntropyLossOptions());
 
   at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
 };
 
-TORCH_MODULE(CrossEntropyLoss);
+TORCH_MODULE(GlobalCrossEntropyLoss);
 
 /// Options for FocalLoss.
 struct FocalLossOptions : CrossEntropyOptions<FocalLossOptions> {
@@ -113,10 +113,10 @@ struct FocalLossOptions : CrossEntropyOptions<FocalLossOptions> {
   }
 };
 
-/// CrossEntropyLoss with (1 - p_c)^gamma times each term: well-calibrated
+/// GlobalCrossEntropyLoss with (1 - p_c)^gamma times each term: well-calibrated
 /// probabilities, and rare classes among many easy positions.
 ///
-/// forward(preds, target): as CrossEntropyLoss's, also what is sent.
+/// forward(preds, target): as GlobalCrossEntropyLoss's, also what is sent.
 ///
 /// Lin et al., arXiv 1708.02002; Mukhoti et al., arXiv 2002.09437; MONAI's
 /// FocalLoss, and torchvision's sigmoid_focal_loss with reduction "mean".
@@ -145,20 +145,22 @@ TORCH_MODULE(FocalLoss);
 
 namespace functional {
 
-/// See CrossEntropyLoss.
-at::Tensor cross_entropy_loss(const at::Tensor& preds, const at::Tensor& target,
-                              const CrossEntropyLossOptions& options = {});
+/// See GlobalCrossEntropyLoss.
+at::Tensor cross_entropy_loss(
+    const at::Tensor& preds, const at::Tensor& target,
+    const GlobalCrossEntropyLossOptions& options = {});
 
 /// See FocalLoss.
 at::Tensor focal_loss(const at::Tensor& preds, const at::Tensor& target,
                       const FocalLossOptions& options = {});
 
 }  // namespace functional
-extern template class internal::LossModule<CrossEntropyLossImpl,
-                                           CrossEntropyLossOptions>;
+extern template class internal::LossModule<GlobalCrossEntropyLossImpl,
+                                           GlobalCrossEntropyLossOptions>;
 extern template class internal::LossModule<FocalLossImpl, FocalLossOptions>;
 
 }  // namespace tally::losses
 
-extern template class torch::nn::Cloneable<tally::losses::CrossEntropyLossImpl>;
+extern template class torch::nn::Cloneable<
+    tally::losses::GlobalCrossEntropyLossImpl>;
 extern template class torch::nn::Cloneable<tally::losses::FocalLossImpl>;

@@ -22,17 +22,19 @@ struct SoftCalibrationLossOptions : RankOptions<SoftCalibrationLossOptions> {
   TORCH_ARG(LabelMode, mode) = LabelMode::kMulticlass;
   /// kLogits (sigmoid or softmax are applied) or kProbabilities.
   TORCH_ARG(ScoreKind, input) = ScoreKind::kLogits;
-  TORCH_ARG(std::int64_t, num_bins) = 15;
+  TORCH_ARG(std::int64_t, n_bins) = 15;
   /// The softer bins are, the larger.
   TORCH_ARG(double, temperature) = 0.01;
   /// The power of differences, 1 or 2.
   TORCH_ARG(std::int64_t, norm) = 2;
 
  public:
+  /// Until 0.2.0.
+  auto& num_bins(std::int64_t count) { return n_bins(count); }
   void visit(OptionVisitor& v) {
     v("mode", mode_, tally::internal::words::kLabelMode);
     v("input", input_, tally::internal::words::kScores);
-    v("num_bins", num_bins_, "Number of soft bins over [0, 1].");
+    v("n_bins", n_bins_, "Number of soft bins over [0, 1].");
     v("temperature", temperature_, "Softness of the borders of bins.");
     v("norm", norm_, "Exponent of the gaps of the bins.");
   }
@@ -51,7 +53,7 @@ struct SoftCalibrationLossOptions : RankOptions<SoftCalibrationLossOptions> {
 /// any floating dtype, computed in float32 or wider regardless of autocast, and
 /// integer or bool labels [N, ...]. N may differ between ranks and be 0. Bins
 /// are those of the samples of all ranks: three numbers for each are sent, none
-/// in backward. Memory: num_bins numbers for each sample.
+/// in backward. Memory: n_bins numbers for each sample.
 ///
 /// The result is one number, the same on every rank; 0, with zero gradients, if
 /// no rank has samples. Gradients: averaged over the ranks, those of parameters

@@ -52,7 +52,7 @@ struct VectorQuantizeOptions {
   TORCH_ARG(CodeGradient, code_gradient) = CodeGradient::kRotation;
   /// Seed of the selection of tokens for k-means and dead codes; the same on
   /// every rank.
-  TORCH_ARG(std::uint64_t, seed) = 0;
+  TORCH_ARG(std::int64_t, seed) = 0;
   /// The ranks. Default: null, which is sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
 

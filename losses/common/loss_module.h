@@ -25,7 +25,9 @@ class LossModule : public torch::nn::Cloneable<Self> {
   }
 
  protected:
-  explicit LossModule(Options options) : options_(std::move(options)) {}
+  explicit LossModule(Options options) : options_(std::move(options)) {
+    check_options(options_, Self::kName);
+  }
 
   Options options_;
 };

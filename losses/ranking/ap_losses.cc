@@ -39,9 +39,8 @@ void check_average_precision(const SmoothAPLossOptions& options) {
 }
 
 void check_average_precision(const FastAPLossOptions& options) {
-  TORCH_CHECK_VALUE(options.num_bins() >= 1, FastAPLossImpl::kName,
-                    ": expected num_bins of at least 1, got ",
-                    options.num_bins());
+  TORCH_CHECK_VALUE(options.n_bins() >= 1, FastAPLossImpl::kName,
+                    ": expected n_bins of at least 1, got ", options.n_bins());
   TORCH_CHECK_VALUE(
       std::isfinite(options.lowest()) && std::isfinite(options.highest()) &&
           options.lowest() < options.highest(),
@@ -185,13 +184,13 @@ at::Tensor smooth_ap(const Call& call, double temperature,
       {gradient});
 }
 
-/// The soft histograms of positives and of all samples, [2, queries, num_bins +
+/// The soft histograms of positives and of all samples, [2, queries, n_bins +
 /// 1], from the highest score to the lowest. `of_query` [n] numbers queries,
 /// and is `queries` for samples that do not count.
 at::Tensor histograms_of(const FastAPLossOptions& options,
                          const ScoredLabels& samples,
                          const at::Tensor& of_query, std::int64_t queries) {
-  const auto bins = static_cast<double>(options.num_bins());
+  const auto bins = static_cast<double>(options.n_bins());
   const double width = (options.highest() - options.lowest()) / bins;
   const at::Tensor position =
       samples.scores.neg().add(options.highest()).div(width).clamp(0, bins);
@@ -200,7 +199,7 @@ at::Tensor histograms_of(const FastAPLossOptions& options,
       position.detach().nan_to_num(0).floor().clamp_max(bins - 1).to(at::kLong);
   const at::Tensor upper_part = position.sub(lower);
   const at::Tensor lower_part = upper_part.neg().add(1);
-  const std::int64_t length = options.num_bins() + 1;
+  const std::int64_t length = options.n_bins() + 1;
   const at::Tensor bin =
       of_query.defined() ? lower.add(of_query, length) : lower;
   const at::Tensor none =

@@ -16,15 +16,17 @@ namespace tally::losses {
 /// Options for FastAPLoss.
 struct FastAPLossOptions : RankOptions<FastAPLossOptions> {
   /// Number of intervals of the histogram.
-  TORCH_ARG(std::int64_t, num_bins) = 10;
+  TORCH_ARG(std::int64_t, n_bins) = 10;
   /// The scores of the first and the last bin; scores outside count as these,
   /// with zero gradients. Default: 0 and 1.
   TORCH_ARG(double, lowest) = 0;
   TORCH_ARG(double, highest) = 1;
 
  public:
+  /// Until 0.2.0.
+  auto& num_bins(std::int64_t count) { return n_bins(count); }
   void visit(OptionVisitor& v) {
-    v("num_bins", num_bins_, "Number of bins of the histogram of scores.");
+    v("n_bins", n_bins_, "Number of bins of the histogram of scores.");
     v("lowest", lowest_, "Score of the first bin.");
     v("highest", highest_, "Score of the last bin.");
   }
@@ -34,14 +36,14 @@ struct FastAPLossOptions : RankOptions<FastAPLossOptions> {
 ///
 ///   h_j = sum over samples of max(0, 1 - |s - c_j| / width),
 ///   loss = 1 - 1 / N+ * sum_j h+_j H+_j / H_j
-/// with num_bins + 1 centers c_j from highest to lowest, one width apart, h+
+/// with n_bins + 1 centers c_j from highest to lowest, one width apart, h+
 /// the histogram of positives, and H, H+ the sums of bins up to j.
 ///
 /// forward(preds, target) takes this rank's scores, of any size and floating
 /// dtype, often probabilities or cosines, and as many labels 0 and 1, of
 /// integers or bool; it computes in float64. The numbers of samples may differ
 /// between ranks and be 0. Histograms are sums over the samples of all ranks:
-/// 2 (num_bins + 1) numbers are sent, whatever the number of samples; none in
+/// 2 (n_bins + 1) numbers are sent, whatever the number of samples; none in
 /// backward.
 ///
 /// forward(preds, target, query) also takes the number of each sample's query,

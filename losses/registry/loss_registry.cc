@@ -228,7 +228,7 @@ const std::map<std::string, LossEntry>& loss_entries() {
   static const std::map<std::string, LossEntry> all = entries_of<
       ApproxNDCGLossImpl, AUCMLossImpl, BalancedAccuracyLossImpl,
       BarlowTwinsLossImpl, BoxOverlapLossImpl, ClipLossImpl, CoCaLossImpl,
-      CrossEntropyLossImpl, DCLLossImpl, DCLWLossImpl, DiceLossImpl,
+      GlobalCrossEntropyLossImpl, DCLLossImpl, DCLWLossImpl, DiceLossImpl,
       DistillClipLossImpl, FastAPLossImpl, FBetaLossImpl, FocalLossImpl,
       FocalTverskyLossImpl, GeneralizedDiceLossImpl, JaccardLossImpl,
       LambdaLossImpl, LFQImpl, ListNetLossImpl, LovaszHingeLossImpl,

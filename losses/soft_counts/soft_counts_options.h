@@ -71,7 +71,8 @@ struct ClassCountsOptions : SoftCountsOptions<Self> {
  public:
   void visit(OptionVisitor& v) {
     SoftCountsOptions<Self>::visit(v);
-    v("average", average_, "How the losses of classes are averaged.");
+    v.first<kClassAverages>("average", average_, OptionRole::kState,
+                            "How the losses of classes are averaged.");
   }
 };
 

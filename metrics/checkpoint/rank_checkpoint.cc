@@ -37,7 +37,7 @@ sync::Call call_of(const char* verb, const Accumulation& accumulation,
   return sync::Call(c10::str(verb, "(path, CheckpointRanks::", mode, ") of ",
                              accumulation.label()),
                     accumulation.communicator(),
-                    accumulation.options().sync_timeout());
+                    accumulation.options().timeout());
 }
 
 /// What all ranks know of a step that each of them has taken.

@@ -56,7 +56,8 @@ class BinaryAccuracy final
   MetricSampling sampling() const override;
 };
 
-/// The fraction of positions whose class is predicted correctly.
+/// The mean over classes of the fraction of each that is predicted correctly;
+/// with Average::kMicro plain accuracy, the fraction of all positions.
 ///
 ///     micro: sum(tp) / total,  per class: tp / (tp + fn)
 /// Averages are over the classes that occur; one that is only predicted
@@ -84,7 +85,9 @@ class MulticlassAccuracy final
   static constexpr const char* kName = "MulticlassAccuracy";
   static constexpr MetricSummary kSummary =
       MetricSummary{
-          "Fraction of samples classified correctly.", "[0, 1]", "",
+          "Fraction correct, averaged over classes; average=micro: of all "
+          "samples.",
+          "[0, 1]", "",
           "acc, top-k accuracy, top-1, top-5, overall accuracy, pixel accuracy",
           R"(\frac{1}{C} \sum_c \frac{TP_c}{TP_c + FN_c})"}
           .multiclass();
@@ -105,7 +108,7 @@ class MulticlassAccuracy final
 /// update(preds, target, weight = {}): see MultilabelCounts, also for empty
 /// input, NaN, ignored positions and invalid values.
 ///
-/// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
+/// Result: in [0, 1], float64 of shape [] or, with Average::kNone,
 /// [L]; kSamplewise prepends [N], in the order of the samples. State: that of
 /// MultilabelCounts, summed, or kept per sample.
 ///

@@ -39,6 +39,8 @@ struct BinaryCalibrationErrorOptions {
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
+  /// input(ScoreKind::kLogits).
+  auto& from_logits() { return input(ScoreKind::kLogits); }
   void visit(OptionVisitor& v) {
     v("n_bins", n_bins_, OptionRole::kSize, internal::words::kNBins);
     v("norm", norm_, OptionRole::kValue, internal::words::kNorm);
@@ -72,6 +74,8 @@ struct MulticlassCalibrationErrorOptions {
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
+  /// input(ScoreKind::kLogits).
+  auto& from_logits() { return input(ScoreKind::kLogits); }
   void visit(OptionVisitor& v) {
     v("num_classes", num_classes_, OptionRole::kSize,
       internal::words::kNumClasses);

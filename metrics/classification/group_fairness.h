@@ -43,6 +43,8 @@ struct BinaryGroupOptions {
                       ignore_index) = std::nullopt;
 
  public:
+  /// input(ScoreKind::kLogits).
+  Self& from_logits() { return this->input(ScoreKind::kLogits); }
   void visit(OptionVisitor& v) {
     v("num_groups", num_groups_, OptionRole::kSize,
       "Number of groups, at least 2.");

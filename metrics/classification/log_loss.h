@@ -74,11 +74,14 @@ struct MultilabelLogLossOptions {
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
+  /// input(ScoreKind::kLogits).
+  auto& from_logits() { return input(ScoreKind::kLogits); }
   void visit(OptionVisitor& v) {
     v("num_labels", num_labels_, OptionRole::kSize,
       internal::words::kNumLabels);
     v("input", input_, internal::words::kInput);
-    v("average", average_, OptionRole::kValue, internal::words::kAverage);
+    v.first<kClassAverages>("average", average_, OptionRole::kValue,
+                            internal::words::kAverage);
     v("normalize", normalize_, OptionRole::kValue, internal::words::kMeanOrSum);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }

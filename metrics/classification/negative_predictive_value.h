@@ -103,7 +103,7 @@ class MulticlassNegativePredictiveValue final
 /// update(preds, target, weight = {}): see MultilabelCounts, also for empty
 /// input, NaN, ignored positions and invalid values.
 ///
-/// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
+/// Result: in [0, 1], float64 of shape [] or, with Average::kNone,
 /// [L]; kSamplewise prepends [N], in the order of the samples. State: that of
 /// MultilabelCounts, summed, or kept per sample.
 ///

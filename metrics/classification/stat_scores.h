@@ -110,7 +110,7 @@ class MulticlassStatScores final
 /// input, NaN, ignored positions and invalid values.
 ///
 /// Result: int64, or float64 for sums of weights, for averages except micro,
-/// and with NaN: [5] or, with MultilabelAverage::kNone, [L, 5]; kSamplewise
+/// and with NaN: [5] or, with Average::kNone, [L, 5]; kSamplewise
 /// prepends [N]. State: that of MultilabelCounts, summed, or kept per sample.
 /// Without counted positions it is 0.
 ///

@@ -183,7 +183,7 @@ std::optional<StoredRows> Accumulation::merge_ranks(
     const std::vector<std::string>* keys) {
   sync::internal::SyncOptions options;
   options.call = call;
-  options.timeout = options_.sync_timeout();
+  options.timeout = options_.timeout();
   options.cached = cached;
   if (index_) options.label = label();
   auto known = keys != nullptr ? std::vector<std::vector<std::string>>()
@@ -205,7 +205,7 @@ std::vector<AnyState> Accumulation::merge_batches(
     const std::shared_ptr<sync::Communicator>& communicator) {
   sync::internal::SyncOptions options;
   options.call = sync::internal::MetricCall::kForward;
-  options.timeout = options_.sync_timeout();
+  options.timeout = options_.timeout();
   options.flow = options_.gradient_flow();
   const auto list = or_report(communicator, [&] {
     options.history = history();
@@ -233,7 +233,7 @@ AnyState Accumulation::merge_batches(
 void Accumulation::report_failure(
     const std::shared_ptr<sync::Communicator>& communicator) const {
   sync::internal::report_failure(label(), std::current_exception(),
-                                 *communicator, options_.sync_timeout());
+                                 *communicator, options_.timeout());
 }
 
 std::function<StateRows()> Accumulation::start_merge_ranks() const {
@@ -244,7 +244,7 @@ std::function<StateRows()> Accumulation::start_merge_ranks() const {
   }
   sync::internal::SyncOptions options;
   options.call = sync::internal::MetricCall::kSyncAsync;
-  options.timeout = options_.sync_timeout();
+  options.timeout = options_.timeout();
   if (index_) options.label = label();
   Shape shape =
       shape_of(all_keys(options.call, this, ranks, options.timeout)[0]);

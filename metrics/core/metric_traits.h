@@ -205,6 +205,7 @@ Dimensions dimensions_of(const Options& options) {
 template <class Options>
 Options validated(Options options, const char* metric) {
   if constexpr (kHas<ValidateOf, Options>) options.validate(metric);
+  check_options(options, metric);
   return options;
 }
 

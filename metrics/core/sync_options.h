@@ -9,8 +9,7 @@ inline bool same_sync_options(const MetricOptions& a, const MetricOptions& b) {
          a.sync_on_compute() == b.sync_on_compute() &&
          a.compute_with_cache() == b.compute_with_cache() &&
          a.communicator() == b.communicator() &&
-         a.gradient_flow() == b.gradient_flow() &&
-         a.sync_timeout() == b.sync_timeout();
+         a.gradient_flow() == b.gradient_flow() && a.timeout() == b.timeout();
 }
 
 /// Whether any option for syncing is set; these have no effect for a metric in

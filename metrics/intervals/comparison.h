@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/options.h"
 
 namespace tally {
@@ -29,6 +30,18 @@ struct EnumNames<ComparisonMethod> {
 
 /// The difference of a part of two results.
 struct Comparison {
+  static constexpr const char* kNoun = "comparison";
+
+  /// The difference, its ends and its p-value as numbers. Throw c10::ValueError
+  /// unless it has one element.
+  double number() const {
+    return internal::number_of("difference", difference);
+  }
+  IntervalBounds ends() const {
+    return {internal::number_of("low", low), internal::number_of("high", high)};
+  }
+  double p_number() const { return internal::number_of("p_value", p_value); }
+
   /// float64, of the shape of the part: both values, first - second, the ends
   /// of the difference's interval, and the p-value of no difference.
   at::Tensor first;
@@ -46,10 +59,21 @@ struct Comparison {
   std::int64_t undefined = 0;
 };
 
-/// By part of the result; a single tensor's name is empty.
-using Comparisons = std::vector<std::pair<std::string, Comparison>>;
+/// Comparisons by name.
+class Comparisons : public NamedParts<Comparison> {
+ public:
+  using NamedParts::NamedParts;
+
+  /// "name.first", "name.second", "name.difference", "name.low", "name.high"
+  /// and "name.p_value"; "first" and so on for an empty name.
+  Results results() const;
+};
 
 /// With copied tensors.
-Comparisons copy_of(Comparisons comparisons);
+Comparison copy_of(Comparison comparison);
+inline Comparisons copy_of(Comparisons comparisons) {
+  comparisons.own_tensors();
+  return comparisons;
+}
 
 }  // namespace tally

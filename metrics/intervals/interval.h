@@ -3,10 +3,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
+#include "tally/metrics/intervals/named_parts.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/results.h"
 
@@ -50,8 +48,23 @@ struct EnumNames<ReplicateInterval> {
                                            "logit_normal"};
 };
 
+/// The ends of an interval.
+struct IntervalBounds {
+  double low = 0;
+  double high = 0;
+};
+
 /// The interval of one part of a result.
 struct Interval {
+  static constexpr const char* kNoun = "interval";
+
+  /// The value and its ends as numbers. Throw c10::ValueError unless it has one
+  /// element.
+  double number() const { return internal::number_of("value", value); }
+  IntervalBounds ends() const {
+    return {internal::number_of("low", low), internal::number_of("high", high)};
+  }
+
   /// float64, of the same shape. The ends are NaN where there is no interval:
   /// for a value that is NaN, and where over 5 % of the replicates are.
   at::Tensor value;
@@ -67,33 +80,21 @@ struct Interval {
   std::int64_t undefined = 0;
 };
 
-/// Intervals by name, as Results: a single tensor's name is empty.
-class Intervals {
+/// Intervals by name.
+class Intervals : public NamedParts<Interval> {
  public:
-  using value_type = std::pair<std::string, Interval>;
-
-  void add(std::string name, Interval interval);
-  /// Throws c10::IndexError, listing the existing names.
-  const Interval& at(const std::string& name) const;
-  const Interval& operator[](const std::string& name) const { return at(name); }
-  /// The only one. Throws c10::IndexError if there are none or several.
-  const Interval& value() const;
-
-  auto begin() const { return values_.begin(); }
-  auto end() const { return values_.end(); }
-  std::size_t size() const { return values_.size(); }
-  bool empty() const { return values_.empty(); }
+  using NamedParts::NamedParts;
 
   /// "name", "name.low" and "name.high"; "value", "low" and "high" for an empty
   /// name.
   Results results() const;
-
- private:
-  friend Intervals copy_of(Intervals intervals);
-  std::vector<value_type> values_;
 };
 
 /// With copied tensors.
-Intervals copy_of(Intervals intervals);
+Interval copy_of(Interval interval);
+inline Intervals copy_of(Intervals intervals) {
+  intervals.own_tensors();
+  return intervals;
+}
 
 }  // namespace tally

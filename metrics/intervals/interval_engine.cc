@@ -219,39 +219,17 @@ void check_counted(const Metric& metric, Inputs inputs, std::int64_t dims) {
 
 }  // namespace internal::intervals
 
-void Intervals::add(std::string name, Interval interval) {
-  values_.emplace_back(std::move(name), std::move(interval));
-}
-
-const Interval& Intervals::at(const std::string& name) const {
-  std::string names;
-  for (const auto& [own, interval] : values_) {
-    if (own == name) return interval;
-    names += (names.empty() ? "'" : ", '") + own + "'";
+Interval copy_of(Interval interval) {
+  for (at::Tensor* each : {&interval.value, &interval.low, &interval.high,
+                           &interval.standard_error}) {
+    if (each->defined()) *each = each->clone();
   }
-  TORCH_CHECK_INDEX(false, "no interval '", name,
-                    "', expected one of: ", names);
-}
-
-const Interval& Intervals::value() const {
-  TORCH_CHECK_INDEX(values_.size() == 1, "expected one interval, got ",
-                    values_.size());
-  return values_.front().second;
-}
-
-Intervals copy_of(Intervals intervals) {
-  for (auto& [name, part] : intervals.values_) {
-    for (at::Tensor* each :
-         {&part.value, &part.low, &part.high, &part.standard_error}) {
-      if (each->defined()) *each = each->clone();
-    }
-  }
-  return intervals;
+  return interval;
 }
 
 Results Intervals::results() const {
   Results results;
-  for (const auto& [name, interval] : values_) {
+  for (const auto& [name, interval] : *this) {
     const std::string prefix = name.empty() ? "" : name + ".";
     const Dimensions& dimensions = interval.dimensions;
     results.add(name.empty() ? "value" : name, interval.value, dimensions);

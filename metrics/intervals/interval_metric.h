@@ -90,7 +90,8 @@ std::vector<IntervalMethod> interval_methods(const Metric& metric);
 ///     accuracy.update(scores, labels);
 ///     Interval interval = accuracy.compute().value();
 ///     std::cout << interval.low << interval.value << interval.high;
-class IntervalMetric final : public RowMetric {
+class IntervalMetric final : public RowMetric,
+                             public internal::OptionCalls<IntervalMetric> {
  public:
   using Options = IntervalOptions;
   static constexpr const char* kName = "IntervalMetric";
@@ -107,6 +108,8 @@ class IntervalMetric final : public RowMetric {
 
   /// Over all ranks: those of the metric's communicator.
   Intervals compute();
+  /// The value as a number; see Intervals::number.
+  double number() { return compute().number(); }
   /// See MetricOf::sync_async.
   PendingValue<Intervals> sync_async();
   /// The metric's values in the replicates, or without each block, to be

@@ -71,7 +71,7 @@ class ResampledEngine final : public ComparisonEngine {
       part.first = part.second = value;
       part.difference = at::full(value.sizes(), kNaN, at::kDouble);
       part.low = part.high = part.p_value = part.difference;
-      without.emplace_back(name, std::move(part));
+      without.add(name, std::move(part));
     }
     return without;
   }
@@ -158,14 +158,27 @@ std::unique_ptr<ComparisonEngine> make_comparison_engine(
 
 namespace intervals = internal::intervals;
 
-Comparisons copy_of(Comparisons comparisons) {
-  for (auto& [name, part] : comparisons) {
-    for (at::Tensor* each : {&part.first, &part.second, &part.difference,
-                             &part.low, &part.high, &part.p_value}) {
-      if (each->defined()) *each = each->clone();
-    }
+Comparison copy_of(Comparison comparison) {
+  for (at::Tensor* each :
+       {&comparison.first, &comparison.second, &comparison.difference,
+        &comparison.low, &comparison.high, &comparison.p_value}) {
+    if (each->defined()) *each = each->clone();
   }
-  return comparisons;
+  return comparison;
+}
+
+Results Comparisons::results() const {
+  Results results;
+  for (const auto& [name, part] : *this) {
+    const std::string prefix = name.empty() ? "" : name + ".";
+    results.add(prefix + "first", part.first);
+    results.add(prefix + "second", part.second);
+    results.add(prefix + "difference", part.difference);
+    results.add(prefix + "low", part.low);
+    results.add(prefix + "high", part.high);
+    results.add(prefix + "p_value", part.p_value);
+  }
+  return results;
 }
 
 ModelComparison::ModelComparison(OwnedMetric metric, Options options)

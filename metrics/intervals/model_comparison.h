@@ -60,10 +60,11 @@ class ComparisonEngine;
 /// Example:
 ///     ModelComparison accuracy{BinaryAccuracy()};
 ///     accuracy.update(scores, scores.square(), labels);
-///     Comparison models = accuracy.compute()[0].second;
+///     Comparison models = accuracy.compute().value();
 ///     std::cout << models.difference << models.low << models.high
 ///               << models.p_value;
-class ModelComparison final : public RowMetric {
+class ModelComparison final : public RowMetric,
+                              public internal::OptionCalls<ModelComparison> {
  public:
   using Options = ModelComparisonOptions;
   static constexpr const char* kName = "ModelComparison";
@@ -81,6 +82,8 @@ class ModelComparison final : public RowMetric {
 
   /// Over all ranks: those of the metric's communicator.
   Comparisons compute();
+  /// The difference as a number; see Comparisons::number.
+  double number() { return compute().number(); }
   /// See MetricOf::sync_async.
   PendingValue<Comparisons> sync_async();
 

@@ -2,16 +2,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/sampling.h"
 
 /// Intervals of proportions and areas, as functions.
 namespace tally {
-
-/// The ends of an interval.
-struct IntervalBounds {
-  double low = 0;
-  double high = 0;
-};
 
 /// Wilson's score interval for `successes` of `n` independent trials: the
 /// proportions p with |successes / n - p| <= z sqrt(p (1 - p) / n).

@@ -265,7 +265,7 @@ Comparisons compare(const Replicates& first, const Replicates& second,
       part.p_value.mutable_data_ptr<double>()[i] = tested.p_value;
       part.undefined = std::max(part.undefined, tested.bounds.undefined);
     }
-    parts.emplace_back(name, std::move(part));
+    parts.add(name, std::move(part));
   }
   return parts;
 }

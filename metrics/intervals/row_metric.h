@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/metrics/core/input_calls.h"
 #include "tally/metrics/core/input_order.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric.h"
@@ -18,7 +19,12 @@ namespace tally {
 /// Common base of IntervalMetric and ModelComparison: accumulates rows of a
 /// metric's inputs, by id if the method depends on them. There is no forward():
 /// the interval of a batch is that of an object of its own.
-class RowMetric : public MetricBase {
+class RowMetric : public MetricBase,
+                  public internal::UpdateCalls<RowMetric>,
+                  public internal::UpdateCalls<RowMetric, SampleIds> {
+  using Calls = internal::UpdateCalls<RowMetric>;
+  using CallsWithIds = internal::UpdateCalls<RowMetric, SampleIds>;
+
  public:
   virtual const Metric& metric() const = 0;
   /// The inputs of update() in order; empty if the metric declares none.
@@ -26,39 +32,19 @@ class RowMetric : public MetricBase {
   /// Whether ids affect the result.
   bool uses_ids() const { return rules_.uses_ids; }
 
-  /// Accumulates one batch.
-  template <class... Args>
-  void update(const Args&... args) {
-    update_inputs({InputRef::of(internal::as_input(args))...});
-  }
-  template <class... Args>
-  void update(const SampleIds& ids, const Args&... args) {
-    update_inputs(ids, {InputRef::of(internal::as_input(args))...});
-  }
-  /// The same with named inputs, in any order.
-  void update(std::initializer_list<NamedInput> inputs) {
-    update_inputs(NamedInputs(inputs));
-  }
-  void update(const SampleIds& ids, std::initializer_list<NamedInput> inputs) {
-    update_inputs(ids, NamedInputs(inputs));
-  }
+  using Calls::update;
+  using Calls::update_inputs;
+  using CallsWithIds::update;
+  using CallsWithIds::update_inputs;
   void update_inputs(Inputs inputs) { update_rows(nullptr, inputs); }
   void update_inputs(const SampleIds& ids, Inputs inputs) {
     update_rows(&ids, inputs);
-  }
-  void update_inputs(std::initializer_list<InputRef> inputs) {
-    update_rows(nullptr, Inputs(inputs));
-  }
-  void update_inputs(const SampleIds& ids,
-                     std::initializer_list<InputRef> inputs) {
-    update_rows(&ids, Inputs(inputs));
   }
   void update_inputs(NamedInputs inputs) { update_named(nullptr, inputs); }
   void update_inputs(const SampleIds& ids, NamedInputs inputs) {
     update_named(&ids, inputs);
   }
 
-  using MetricBase::update;
   /// Does not compile.
   template <class... Args>
   void forward(const Args&...) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tally/metrics/collection.h"
 #include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/registry/domains.h"
 #include "tally/metrics/registry/search.h"
@@ -229,6 +230,10 @@ const Registry& builtin_registry() {
 std::unique_ptr<Metric> make_metric(std::string_view text,
                                     const MetricOptions& metric_options) {
   return builtin_registry().make(text, metric_options);
+}
+
+void MetricCollection::add(std::string name, std::string_view text) {
+  add(std::move(name), make_metric(text));
 }
 
 }  // namespace tally

@@ -12,17 +12,20 @@ namespace tally {
 ///
 /// Example:
 ///     MeanAbsolutePercentageError mape(
-///         MeanAbsolutePercentageErrorOptions().epsilon(1e-3));
+///         MeanAbsolutePercentageErrorOptions().eps(1e-3));
 struct MeanAbsolutePercentageErrorOptions {
   /// Lower bound of the divisor, as targets may be 0. Default: 1.17e-6, as in
   /// TorchMetrics; scikit-learn uses 2.2e-16.
-  TORCH_ARG(double, epsilon) = 1.17e-6;
+  TORCH_ARG(double, eps) = 1.17e-6;
   /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
   TORCH_ARG(std::int64_t, num_outputs) = 1;
 
  public:
+  /// Until 0.2.0.
+  auto& epsilon(double value) { return eps(value); }
   void visit(OptionVisitor& v) {
-    v("epsilon", epsilon_, internal::words::kEpsilon);
+    v.renamed("eps", "epsilon", eps_, OptionRole::kState,
+              internal::words::kEpsilon);
     v("num_outputs", num_outputs_, OptionRole::kSize,
       internal::words::kNumOutputs);
   }
@@ -35,11 +38,14 @@ using SymmetricMeanAbsolutePercentageErrorOptions =
 /// Options of WeightedMeanAbsolutePercentageError.
 struct WeightedMeanAbsolutePercentageErrorOptions {
   /// Lower bound of the divisor of the sum of errors.
-  TORCH_ARG(double, epsilon) = 1.17e-6;
+  TORCH_ARG(double, eps) = 1.17e-6;
 
  public:
+  /// Until 0.2.0.
+  auto& epsilon(double value) { return eps(value); }
   void visit(OptionVisitor& v) {
-    v("epsilon", epsilon_, OptionRole::kValue, internal::words::kEpsilon);
+    v.renamed("eps", "epsilon", eps_, OptionRole::kValue,
+              internal::words::kEpsilon);
   }
   void validate(const char* metric) const;
 };
@@ -49,7 +55,7 @@ struct AbsolutePercentageError {
   static constexpr const char* kName = "AbsolutePercentageError";
   using Options = MeanAbsolutePercentageErrorOptions;
   explicit AbsolutePercentageError(const Options& options)
-      : epsilon(options.epsilon()) {}
+      : epsilon(options.eps()) {}
   double operator()(double preds, double target) const;
   template <class T>
   std::optional<internal::regression::PlainSums> sums(
@@ -100,7 +106,7 @@ struct SymmetricPercentageError {
   static constexpr const char* kName = "SymmetricPercentageError";
   using Options = MeanAbsolutePercentageErrorOptions;
   explicit SymmetricPercentageError(const Options& options)
-      : epsilon(options.epsilon()) {}
+      : epsilon(options.eps()) {}
   double operator()(double preds, double target) const;
   template <class T>
   std::optional<internal::regression::PlainSums> sums(

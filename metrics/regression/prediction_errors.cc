@@ -54,7 +54,7 @@ at::Tensor quotient(const at::Tensor& a, const at::Tensor& b) {
 }
 
 void check_epsilon(const char* metric, double epsilon) {
-  TORCH_CHECK_VALUE(epsilon > 0, metric, ": expected epsilon above 0, got ",
+  TORCH_CHECK_VALUE(epsilon > 0, metric, ": expected eps above 0, got ",
                     epsilon);
 }
 
@@ -249,13 +249,13 @@ at::Tensor ErrorOverTargets::scale(const at::Tensor& target) const {
 }
 
 void MeanAbsolutePercentageErrorOptions::validate(const char* metric) const {
-  check_epsilon(metric, epsilon_);
+  check_epsilon(metric, eps_);
   regression::check_num_outputs(metric, num_outputs_);
 }
 
 void WeightedMeanAbsolutePercentageErrorOptions::validate(
     const char* metric) const {
-  check_epsilon(metric, epsilon_);
+  check_epsilon(metric, eps_);
 }
 
 at::Tensor MeanAbsolutePercentageError::evaluate(const State& state) const {
@@ -272,7 +272,7 @@ at::Tensor WeightedMeanAbsolutePercentageError::evaluate(
   if (state.sum.value() == 0 && state.weight.value() == 0) {
     return state.sum / state.weight;  // NaN
   }
-  return state.sum / max(state.weight, options().epsilon());
+  return state.sum / max(state.weight, options().eps());
 }
 
 bool LargestError::State::has_nan() const { return std::isnan(max.value()); }

@@ -65,16 +65,18 @@ class Evaluator {
 void adjust(std::vector<ComparedSlice>& slices) {
   std::vector<ComparedSlice*> order;
   for (ComparedSlice& slice : slices) {
-    slice.q = internal::kNaN;
-    if (!std::isnan(slice.p)) order.push_back(&slice);
+    slice.q_value = internal::kNaN;
+    if (!std::isnan(slice.p_value)) order.push_back(&slice);
   }
-  std::sort(order.begin(), order.end(),
-            [](const auto* a, const auto* b) { return a->p < b->p; });
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return a->p_value < b->p_value;
+  });
   double least = 1;
   for (std::size_t i = order.size(); i > 0; --i) {
     const auto count = static_cast<double>(order.size());
-    least = std::min(least, order[i - 1]->p * count / static_cast<double>(i));
-    order[i - 1]->q = least;
+    least =
+        std::min(least, order[i - 1]->p_value * count / static_cast<double>(i));
+    order[i - 1]->q_value = least;
   }
 }
 
@@ -229,10 +231,10 @@ void SliceComparison::compare(const std::vector<Group>& groups,
     slice.high = slice.difference + half;
     const bool is_none = slice.difference == 0;
     slice.effect = is_none ? 0 : slice.difference / spread;
-    slice.p = std::isnan(error) ? internal::kNaN
-              : is_none         ? 1
-                                : internal::intervals::student_t_p_value(
-                                      slice.difference / error, degrees);
+    slice.p_value = std::isnan(error) ? internal::kNaN
+                    : is_none         ? 1
+                                      : internal::intervals::student_t_p_value(
+                                            slice.difference / error, degrees);
   }
 }
 

@@ -40,10 +40,10 @@ struct ComparedSlice {
   /// The difference in standard deviations of a row's influence.
   double effect = 0;
   /// The probability of such a difference if there were none, two-sided.
-  double p = 0;
+  double p_value = 0;
   /// The same, adjusted for the number of slices by Benjamini and Hochberg:
-  /// among the slices with q <= 0.05, about 5 % are there by chance.
-  double q = 0;
+  /// among the slices with q_value <= 0.05, about 5 % are there by chance.
+  double q_value = 0;
 
   /// "north, 3".
   std::string name() const;
@@ -91,9 +91,12 @@ struct ComparedSlice {
 ///     by_hospital.update(SliceKeys(hospital), rows, scores, labels);
 ///     for (const ComparedSlice& slice : by_hospital.compute()) {
 ///       std::cout << slice.name() << ' ' << slice.difference << ' ' <<
-///       slice.q;
+///       slice.q_value;
 ///     }
-class SliceComparison final : public SlicedRows {
+class SliceComparison final
+    : public SlicedRows,
+      public internal::UpdateCalls<SliceComparison, SliceKeys, SampleIds>,
+      public internal::OptionCalls<SliceComparison> {
  public:
   using Options = SliceComparisonOptions;
   static constexpr const char* kName = "SliceComparison";
@@ -102,25 +105,10 @@ class SliceComparison final : public SlicedRows {
 
   const Options& options() const { return options_; }
 
-  using SlicedRows::update;
-  /// Accumulates one batch.
-  template <class... Args>
-  void update(const SliceKeys& keys, const SampleIds& ids,
-              const Args&... args) {
-    update_inputs(keys, ids, {InputRef::of(internal::as_input(args))...});
-  }
-  /// The same with named inputs, in any order.
-  void update(const SliceKeys& keys, const SampleIds& ids,
-              std::initializer_list<NamedInput> inputs) {
-    update_inputs(keys, ids, NamedInputs(inputs));
-  }
+  using UpdateCalls::update_inputs;
   void update_inputs(const SliceKeys& keys, const SampleIds& ids,
                      Inputs inputs) {
     update_rows(with_blocks(keys, ids), inputs);
-  }
-  void update_inputs(const SliceKeys& keys, const SampleIds& ids,
-                     std::initializer_list<InputRef> inputs) {
-    update_inputs(keys, ids, Inputs(inputs));
   }
   void update_inputs(const SliceKeys& keys, const SampleIds& ids,
                      NamedInputs inputs) {

@@ -38,12 +38,12 @@ internal::RowKeys rules_of(const SlicedMetricOptions& options) {
 
 }  // namespace
 
-std::string Slice::name() const {
+std::string SliceResult::name() const {
   return is_other() ? "(other)" : internal::slice_words(key);
 }
 
-std::vector<Slice> copy_of(std::vector<Slice> slices) {
-  for (Slice& slice : slices) slice.results = copy_of(slice.results);
+std::vector<SliceResult> copy_of(std::vector<SliceResult> slices) {
+  for (SliceResult& slice : slices) slice.results = copy_of(slice.results);
   return slices;
 }
 
@@ -60,17 +60,17 @@ void SlicedMetric::add(std::string name, OwnedMetric metric) {
   add_metric(std::move(name), metric.take(kName));
 }
 
-Slice SlicedMetric::value_of(
+SliceResult SlicedMetric::value_of(
     std::vector<SliceValue> key, std::int64_t rows,
     c10::function_ref<const AnyState&(std::size_t column)> state_of) const {
-  Slice value;
+  SliceResult value;
   value.key = std::move(key);
   value.rows = rows;
   value.results = metrics_.evaluate(state_of);
   return value;
 }
 
-std::vector<Slice> SlicedMetric::values_of(
+std::vector<SliceResult> SlicedMetric::values_of(
     const internal::StateRows& rows) const {
   std::vector<std::size_t> order(rows.size());
   for (std::size_t r = 0; r < order.size(); ++r) order[r] = r;
@@ -88,7 +88,7 @@ std::vector<Slice> SlicedMetric::values_of(
     std::sort(order.begin(), order.end());
     std::sort(small.begin(), small.end());
   }
-  std::vector<Slice> values;
+  std::vector<SliceResult> values;
   for (const std::size_t r : order) {
     values.push_back(value_of(
         internal::slice_key_of(rows.key(r)), rows.count(r),
@@ -110,18 +110,18 @@ std::vector<Slice> SlicedMetric::values_of(
   return values;
 }
 
-std::vector<Slice> SlicedMetric::compute() {
+std::vector<SliceResult> SlicedMetric::compute() {
   TORCH_CHECK_VALUE(metrics_.size() > 0, kName,
                     ": expected a metric, see add()");
   return compute_by(
       value_, [&](internal::StateRows& rows) { return values_of(rows); },
-      [](std::vector<Slice>&) {});
+      [](std::vector<SliceResult>&) {});
 }
 
-PendingValue<std::vector<Slice>> SlicedMetric::sync_async() {
+PendingValue<std::vector<SliceResult>> SlicedMetric::sync_async() {
   TORCH_CHECK_VALUE(metrics_.size() > 0, kName,
                     ": expected a metric, see add()");
-  return sync_async_by<std::vector<Slice>>([&] {
+  return sync_async_by<std::vector<SliceResult>>([&] {
     SlicedMetric copy(options_);
     copy_metrics_into(copy);
     return [snapshot = std::make_shared<const SlicedMetric>(std::move(copy))](

@@ -27,7 +27,7 @@ struct SlicedMetricOptions {
 };
 
 /// The values of one slice.
-struct Slice {
+struct SliceResult {
   /// A value for each column; empty for what all the others are folded into.
   std::vector<SliceValue> key;
   std::int64_t rows = 0;
@@ -68,10 +68,13 @@ struct Slice {
 ///     SlicedMetric by_hospital(MulticlassAccuracy(10));
 ///     std::vector<std::string> hospital(preds.size(0), "north");
 ///     by_hospital.update(SliceKeys(hospital), preds, target);
-///     for (const Slice& slice : by_hospital.compute()) {
+///     for (const SliceResult& slice : by_hospital.compute()) {
 ///       std::cout << slice.name() << ' ' << slice.rows << slice.results;
 ///     }
-class SlicedMetric final : public SlicedRows {
+class SlicedMetric final
+    : public SlicedRows,
+      public internal::UpdateCalls<SlicedMetric, SliceKeys>,
+      public internal::OptionCalls<SlicedMetric> {
  public:
   using Options = SlicedMetricOptions;
   static constexpr const char* kName = "SlicedMetric";
@@ -90,32 +93,19 @@ class SlicedMetric final : public SlicedRows {
 
   const Options& options() const { return options_; }
 
-  using SlicedRows::update;
-  /// Accumulates one batch.
-  template <class... Args>
-  void update(const SliceKeys& keys, const Args&... args) {
-    update_inputs(keys, {InputRef::of(internal::as_input(args))...});
-  }
-  /// The same with named inputs, in any order.
-  void update(const SliceKeys& keys, std::initializer_list<NamedInput> inputs) {
-    update_inputs(keys, NamedInputs(inputs));
-  }
+  using UpdateCalls::update_inputs;
   void update_inputs(const SliceKeys& keys, Inputs inputs) {
     update_rows(keys, inputs);
-  }
-  void update_inputs(const SliceKeys& keys,
-                     std::initializer_list<InputRef> inputs) {
-    update_rows(keys, Inputs(inputs));
   }
   void update_inputs(const SliceKeys& keys, NamedInputs inputs) {
     update_rows(keys, inputs);
   }
 
   /// The slices over all ranks: those of the first metric's communicator.
-  std::vector<Slice> compute();
+  std::vector<SliceResult> compute();
   /// See MetricOf::sync_async. Waits for the exchange of keys, unless they are
   /// known.
-  PendingValue<std::vector<Slice>> sync_async();
+  PendingValue<std::vector<SliceResult>> sync_async();
 
   /// Adds what `other`, with the same metrics, accumulated.
   void merge_state(const SlicedMetric& other) { merge_from(other); }
@@ -131,16 +121,16 @@ class SlicedMetric final : public SlicedRows {
   std::string repr() const;
 
  private:
-  std::vector<Slice> values_of(const internal::StateRows& rows) const;
-  Slice value_of(
+  std::vector<SliceResult> values_of(const internal::StateRows& rows) const;
+  SliceResult value_of(
       std::vector<SliceValue> key, std::int64_t rows,
       c10::function_ref<const AnyState&(std::size_t column)> state_of) const;
 
   Options options_;
-  std::vector<Slice> value_;
+  std::vector<SliceResult> value_;
 };
 
 /// With copied tensors.
-std::vector<Slice> copy_of(std::vector<Slice> slices);
+std::vector<SliceResult> copy_of(std::vector<SliceResult> slices);
 
 }  // namespace tally

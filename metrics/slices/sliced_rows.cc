@@ -78,8 +78,9 @@ SlicedRows::SlicedRows(internal::RowKeys rules, std::vector<std::string> known)
 
 void SlicedRows::add_metric(std::string name, std::unique_ptr<Metric> metric) {
   const Use use(accumulation_);
-  TORCH_CHECK_VALUE(status() == MetricStatus::kEmpty, owner(),
-                    ": expected metrics before the first update");
+  TORCH_CHECK_VALUE(
+      status() == MetricStatus::kEmpty, owner(),
+      ": rows have been accumulated; add metrics before the first update");
   TORCH_CHECK_VALUE(!metrics_.contains(name), owner(),
                     ": expected one metric of each name, got '", name,
                     "' twice");

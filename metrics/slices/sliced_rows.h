@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tally/metrics/collection.h"
+#include "tally/metrics/core/input_calls.h"
 #include "tally/metrics/core/input_order.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_base.h"

@@ -13,7 +13,7 @@ namespace tally {
 /// with the hits H, substitutions S, deletions D and insertions I of the
 /// alignment of each pair with the fewest edits, over all pairs together.
 /// Characters are code points. White space counts, except at the ends of a
-/// text, which TorchMetrics counts, too.
+/// text, where strip(false) counts it, too, as TorchMetrics does.
 /// update(preds, target): texts [N] and reference texts [N], UTF-8.
 /// Result: 0-dim float64, at least 0; without any characters in the references
 /// the number of insertions, as in jiwer, NaN before any update.

@@ -35,7 +35,10 @@ namespace tally {
 ///       for (const Batch& batch : batches) tracker.update(preds, target);
 ///     }
 ///     MetricTracker::Best best = tracker.best_metric();  // .value, .step
-class MetricTracker : public MetricBase {
+class MetricTracker : public MetricBase,
+                      public internal::UpdateCalls<MetricTracker>,
+                      public internal::ForwardCalls<MetricTracker>,
+                      public internal::OptionCalls<MetricTracker> {
  public:
   /// The best value of a result, and its step.
   struct Best {
@@ -56,35 +59,18 @@ class MetricTracker : public MetricBase {
   void increment();
   std::int64_t n_steps() const;
 
-  using MetricBase::forward;
-  using MetricBase::update;
-  /// See MetricCollection; for the current step.
-  template <class... Args>
-  void update(const Args&... args) {
-    update_inputs({InputRef::of(internal::as_input(args))...});
-  }
-  void update(std::initializer_list<NamedInput> inputs) {
-    update_inputs(NamedInputs(inputs));
-  }
-  template <class... Args>
-  Results forward(const Args&... args) {
-    return forward_inputs({InputRef::of(internal::as_input(args))...});
-  }
-  Results forward(std::initializer_list<NamedInput> inputs) {
-    return forward_inputs(NamedInputs(inputs));
-  }
+  using ForwardCalls::forward_inputs;
+  using UpdateCalls::update_inputs;
+  /// For the current step.
   void update_inputs(Inputs inputs);
   void update_inputs(NamedInputs inputs);
   Results forward_inputs(Inputs inputs);
   Results forward_inputs(NamedInputs inputs);
-  void update_inputs(std::initializer_list<InputRef> inputs) {
-    update_inputs(Inputs(inputs));
-  }
-  Results forward_inputs(std::initializer_list<InputRef> inputs) {
-    return forward_inputs(Inputs(inputs));
-  }
   /// Of the current step.
   Results compute();
+  /// compute() as a number: that result, or the only one.
+  double number(const std::string& result) { return compute().number(result); }
+  double number() { return compute().number(); }
   /// Empties the current step.
   void reset();
 

@@ -15,16 +15,6 @@ namespace tally {
 /// an empty name.
 class WrapperMetric : public Metric {
  public:
-  using MetricBase::forward;
-
-  /// See Metric::forward_results.
-  template <class... Args>
-  Results forward(const Args&... args) {
-    return forward_results(args...);
-  }
-  Results forward(std::initializer_list<NamedInput> inputs) {
-    return forward_results(inputs);
-  }
   /// See Metric::compute_results.
   Results compute();
   /// See MetricOf::sync_async.

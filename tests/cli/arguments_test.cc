@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include "tally/tests/testing/refusal.h"
 
@@ -106,6 +107,30 @@ TEST(ArgumentsTest, AreRead) {
     EXPECT_EQ(parsed({word}).command, Command::kHelp);
     EXPECT_EQ(parsed({"evaluate", word}).command, Command::kHelp);
   }
+}
+
+TEST(ArgumentsTest, InputsAndColumnsTakeBlanksAndCommas) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"preds=a.npy", "target=b.npy"},
+        std::vector<std::string>{"preds=a.npy,target=b.npy"}}) {
+    std::vector<std::string> all = {"evaluate", "-m", "A", "--inputs"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Arguments arguments = parsed(all);
+    EXPECT_EQ(arguments.input_names,
+              (std::vector<std::string>{"preds", "target"}));
+    EXPECT_EQ(arguments.inputs.size(), 2u);
+  }
+  EXPECT_EQ(parsed({"evaluate", "-m", "A", "--csv", "x.csv", "--columns",
+                    "preds=a", "target=b"})
+                .columns,
+            "preds=a,target=b");
+  // A file whose name has a comma.
+  const std::string path = ::testing::TempDir() + "a,b.npy";
+  std::ofstream(path) << "x";
+  EXPECT_EQ(parsed({"evaluate", "-m", "A", "--inputs",
+                    "preds=" + path + ",target=c.npy"})
+                .inputs.size(),
+            2u);
 }
 
 TEST(ArgumentsTest, PathsAreFromWhereTheUserIs) {

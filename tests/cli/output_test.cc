@@ -68,7 +68,7 @@ Report sliced_report() {
   const std::vector<std::vector<SliceValue>> keys = {
       {{}, std::string("x")}, {std::string("n,1"), std::string("y")}, {}};
   for (const auto& key : keys) {
-    Slice slice{key, 3, {}};
+    SliceResult slice{key, 3, {}};
     slice.results.add("mean", at::scalar_tensor(0.25, at::kDouble));
     slice.results.add("each", at::tensor({1, 2}));
     report.slices.push_back(std::move(slice));

@@ -25,7 +25,8 @@ using namespace testkit;  // NOLINT(google-build-using-namespace)
 using Tensors = std::vector<at::Tensor>;
 using Loss = LabelledLoss;
 
-const auto cross_entropy = made<CrossEntropyLoss, CrossEntropyLossOptions>;
+const auto cross_entropy =
+    made<GlobalCrossEntropyLoss, GlobalCrossEntropyLossOptions>;
 const auto focal = made<FocalLoss, FocalLossOptions>;
 
 TEST(CrossEntropyLossTest, GiveWhatPeersDo) {
@@ -164,8 +165,8 @@ TEST(CrossEntropyLossTest, RefuseOptionsThatDoNotFit) {
                                                    at::tensor({0, 1}));
             }),
             "FocalLoss: expected 3 class_weights, got 2");
-  EXPECT_EQ(c10::str(CrossEntropyLoss()),
-            "tally::losses::CrossEntropyLoss(mode=multiclass, "
+  EXPECT_EQ(c10::str(GlobalCrossEntropyLoss()),
+            "tally::losses::GlobalCrossEntropyLoss(mode=multiclass, "
             "class_weights=[], label_smoothing=0, ignore_index=none)");
 }
 

@@ -47,7 +47,7 @@ std::vector<NamedLoss> losses() {
        false},
       {"FastAPLoss",
        made<FastAPLoss, FastAPLossOptions>,
-       {{"num_bins", "7"}, {"lowest", "-3.1"}, {"highest", "3.3"}},
+       {{"n_bins", "7"}, {"lowest", "-3.1"}, {"highest", "3.3"}},
        true},
       {"PartialAUCLoss", partial, {{"max_fpr", "0.4"}}, false},
       {"PartialAUCLoss",
@@ -459,8 +459,8 @@ TEST(RankingLossesTest, RefuseOptionsThatDoNotFit) {
             "AUCMLoss: expected a finite margin, got nan");
   EXPECT_EQ(refusal(4, {{"temperature", "-1"}}),
             "SmoothAPLoss: expected temperature above 0, got -1");
-  EXPECT_EQ(refusal(5, {{"num_bins", "0"}}),
-            "FastAPLoss: expected num_bins of at least 1, got 0");
+  EXPECT_EQ(refusal(5, {{"n_bins", "0"}}),
+            "FastAPLoss: expected n_bins of at least 1, got 0");
   EXPECT_EQ(refusal(5, {{"lowest", "2"}}),
             "FastAPLoss: expected highest above lowest, got 1 and 2");
   EXPECT_EQ(refusal(6, {{"max_fpr", "1.5"}}),

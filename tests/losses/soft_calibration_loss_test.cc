@@ -46,7 +46,7 @@ at::Tensor by_definition(const at::Tensor& confidence,
 LossSubject subject_of(const OptionTexts& options, bool binary, int norm) {
   LossSubject subject;
   OptionTexts all = options;
-  all["num_bins"] = "5";
+  all["n_bins"] = "5";
   all["temperature"] = "0.02";
   all["norm"] = std::to_string(norm);
   subject.make = [loss = calibration(all), binary] {
@@ -92,7 +92,7 @@ TEST(SoftCalibrationLossTest, IsZeroWithoutSamplesOrErrors) {
   // Of one bin, right half of the time and confident by half.
   const at::Tensor half = at::full({4}, 0.5, at::kDouble).requires_grad_();
   loss = calibration(
-      {{"mode", "binary"}, {"input", "probabilities"}, {"num_bins", "1"}})(
+      {{"mode", "binary"}, {"input", "probabilities"}, {"n_bins", "1"}})(
       half, at::tensor({0, 1, 1, 0}));
   EXPECT_EQ(loss.item<double>(), 0);
   loss.backward();
@@ -125,8 +125,8 @@ TEST(SoftCalibrationLossTest, RefusesOptionsThatDoNotFit) {
   const auto refusal = [](const OptionTexts& texts) {
     return refusal_of([&] { calibration(texts); });
   };
-  EXPECT_EQ(refusal({{"num_bins", "0"}}),
-            "SoftCalibrationLoss: expected num_bins of at least 1, got 0");
+  EXPECT_EQ(refusal({{"n_bins", "0"}}),
+            "SoftCalibrationLoss: expected n_bins of at least 1, got 0");
   EXPECT_EQ(refusal({{"temperature", "0"}}),
             "SoftCalibrationLoss: expected temperature above 0, got 0");
   EXPECT_EQ(refusal({{"norm", "3"}}),
@@ -139,7 +139,7 @@ TEST(SoftCalibrationLossTest, RefusesOptionsThatDoNotFit) {
             "logits, got scores");
   EXPECT_EQ(c10::str(SoftCalibrationLoss()),
             "tally::losses::SoftCalibrationLoss(mode=multiclass, input=logits, "
-            "num_bins=15, temperature=0.01, norm=2)");
+            "n_bins=15, temperature=0.01, norm=2)");
 }
 
 }  // namespace

@@ -277,6 +277,18 @@ TEST(MetricCollectionTest, ExtractsMembers) {
       HasSubstr("there are: none"));
 }
 
+TEST(MetricCollectionTest, ShowsMembersAndGivesNumbers) {
+  MetricCollection metrics;
+  metrics.add("sum", SumOfSums());
+  const MetricCollection& all = metrics;
+  EXPECT_EQ(all["sum"].name(), "SumOfSums");
+  EXPECT_THAT(refusal_of<c10::IndexError>([&] { all["mean"]; }),
+              HasSubstr("unknown metric 'mean'; there are: sum"));
+  metrics.update(at::ones({3}), at::ones({3}));
+  EXPECT_EQ(metrics.number("sum"), 3);
+  EXPECT_EQ(metrics.compute_local().number("sum"), 3);
+}
+
 TEST(MetricCollectionTest, ClonesShareNothing) {
   MetricCollection metrics =
       three_metrics(MetricOptions().compute_with_cache(false));
@@ -410,7 +422,7 @@ TEST(MetricCollectionTest, RefusesMembers) {
         MetricOptions().compute_with_cache(false),
         MetricOptions().communicator(sync::single_process_communicator()),
         MetricOptions().gradient_flow(sync::GradientFlow::kAllRanks),
-        MetricOptions().sync_timeout(std::chrono::seconds(1))}) {
+        MetricOptions().timeout(std::chrono::seconds(1))}) {
     EXPECT_THAT(refusal("own", MeanSquaredError({}, options)),
                 HasSubstr("give them to the collection"));
   }

@@ -148,7 +148,7 @@ RANKS_TEST(FaultTableTest, RankThatExitsCleanlyIsLost, 2, 3) {
 RANKS_TEST(FaultTableTest, StoppedRankIsATimeoutAndAnErrorForItself, 2, 3) {
   const int stopped = self.size() - 1;
   SampleTensorSum metric(NoOptions(),
-                         MetricOptions().sync_timeout(milliseconds(1500)));
+                         MetricOptions().timeout(milliseconds(1500)));
   metric.update(number(self.rank()));
   const std::string before = metric.serialize();
   EXPECT_TRUE(metric.compute().equal(number(self.size() == 2 ? 1 : 3)));

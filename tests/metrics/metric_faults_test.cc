@@ -95,7 +95,7 @@ RANKS_TEST(MetricFaultsTest, DeathInBackwardIsAnErrorThere, 3) {
 }
 
 RANKS_TEST(MetricFaultsTest, LateRankIsATimeoutThatNamesTheMetric, 2) {
-  MetricCollection metrics(MetricOptions().sync_timeout(milliseconds(1500)));
+  MetricCollection metrics(MetricOptions().timeout(milliseconds(1500)));
   metrics.add("mse", SampleMeanSquaredError());
   metrics.update(value_of(0), value_of(1));
   const std::string before = metrics.serialize();

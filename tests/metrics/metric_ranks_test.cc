@@ -98,6 +98,23 @@ THREAD_RANKS_TEST(MetricRanksTest, SyncOnComputeCanBeTurnedOff, 2) {
   EXPECT_TRUE(metric.compute().equal(row(1, 2)));
 }
 
+THREAD_RANKS_TEST(MetricRanksTest, OneRankComputesItsOwnValueAlone, 2) {
+  SampleTensorSum metric;
+  metric.update(row(self.rank(), 1));
+  EXPECT_TRUE(metric.compute().equal(row(1, 2)));
+  const auto calls = self.group()->collectives();
+  if (self.rank() == 1) {
+    EXPECT_TRUE(metric.compute_local().equal(row(1, 1)));
+    EXPECT_TRUE(
+        static_cast<Metric&>(metric).compute_local().value().equal(row(1, 1)));
+  }
+  EXPECT_EQ(self.group()->collectives(), calls);
+  EXPECT_TRUE(metric.metric_options().sync_on_compute());
+  EXPECT_TRUE(metric.compute().equal(row(1, 2)));
+  metric.sync();
+  EXPECT_THROW(metric.compute_local(), c10::Error);
+}
+
 THREAD_RANKS_TEST(MetricRanksTest, UsesTheCommunicatorItIsGiven, 2) {
   SampleTensorSum alone(NoOptions(), MetricOptions().communicator(
                                          sync::single_process_communicator()));

@@ -90,6 +90,31 @@ TEST(MetricTest, MisuseIsAnErrorWithAName) {
   EXPECT_EQ(other.update_count(), 1);
 }
 
+TEST(MetricTest, TypedAndErasedMetricsHaveTheSameCalls) {
+  SampleStrictSum metric;
+  Metric& any = metric;
+  EXPECT_EQ(metric.forward(row(1, 2)).item<double>(), 3);
+  EXPECT_EQ(any.forward(row(1, 2)).value().item<double>(), 3);
+  EXPECT_EQ(any.forward(row(1, 2)).number(), 3);
+  EXPECT_EQ(metric.number(), 9);
+  EXPECT_EQ(any.number(), 9);
+}
+
+TEST(MetricTest, ChangesOneOption) {
+  SampleTensorSum metric;
+  metric.set_metric_options(MetricOptions().dist_sync_on_step(true));
+  metric.update(row(1, 2));
+  metric.with_options([](MetricOptions& o) { o.sync_on_compute(false); });
+  EXPECT_FALSE(metric.metric_options().sync_on_compute());
+  EXPECT_TRUE(metric.metric_options().dist_sync_on_step());
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
+                metric.with_options(
+                    [](MetricOptions& o) { o.nan_policy(NanPolicy::kIgnore); });
+              }),
+              HasSubstr("only before the first update"));
+  EXPECT_FALSE(metric.metric_options().sync_on_compute());
+}
+
 TEST(MetricTest, AnObjectThatFailsStaysAsItWas) {
   SampleStrictSum metric;
   metric.update(row(1, 2));

@@ -24,6 +24,7 @@
 namespace tally {
 namespace {
 
+using ::testing::HasSubstr;
 using testkit::refusal_of;
 
 TEST(ResultsTest, KeepTheirOrder) {
@@ -74,6 +75,28 @@ TEST(ResultsTest, GiveTheOneTensorThereIs) {
   EXPECT_EQ(results.value().item<int>(), 1);
   results.add("b", at::scalar_tensor(1));
   EXPECT_EQ(message(), "expected one result, got 2: a, b");
+}
+
+TEST(ResultsTest, GiveNumbers) {
+  Results results;
+  results.add("f1", at::full({}, 0.5));
+  EXPECT_EQ(results.number(), 0.5);
+  EXPECT_EQ(results.number("f1"), 0.5);
+  results.add("by_class", at::ones({3}));
+  EXPECT_EQ(results.number("f1"), 0.5);
+  EXPECT_THAT(
+      refusal_of([&] { results.number("by_class"); }),
+      HasSubstr("expected a number as 'by_class', got a tensor of sizes "
+                "[3]"));
+  EXPECT_THAT(refusal_of<c10::IndexError>([&] { results.number(); }),
+              HasSubstr("expected one result, got 2: f1, by_class"));
+  EXPECT_THAT(refusal_of<c10::IndexError>([&] { results.number("f2"); }),
+              HasSubstr("'f2'"));
+  // Beside its count.
+  Results counted;
+  counted.add("", at::full({}, 2));
+  counted.add("cases", at::full({}, 7));
+  EXPECT_EQ(counted.number(), 2);
 }
 
 TEST(ResultsTest, PartsCanBeReplaced) {
@@ -235,6 +258,14 @@ struct Extremes {
   at::Tensor value, low;
   void visit(ResultParts& parts) { parts("", value)("low", low); }
 };
+
+TEST(ResultsTest, APrintedLineHasAName) {
+  Results results;
+  results.add("", at::scalar_tensor(0.5));
+  std::ostringstream out;
+  out << results;
+  EXPECT_EQ(out.str(), "value  0.5\n");
+}
 
 TEST(ResultsTest, ResultsOfSeveralPartsArePrinted) {
   Extremes extremes{at::scalar_tensor(2), at::tensor({0, 1})};

@@ -60,9 +60,9 @@ inline std::string text_of(const Results& results) {
   return text;
 }
 
-inline std::string text_of(const std::vector<Slice>& slices) {
+inline std::string text_of(const std::vector<SliceResult>& slices) {
   std::string text;
-  for (const Slice& slice : slices) {
+  for (const SliceResult& slice : slices) {
     text += slice.name() + ", " + std::to_string(slice.rows) + ": " +
             text_of(slice.results);
   }
@@ -73,8 +73,8 @@ inline std::string text_of(const std::vector<ComparedSlice>& slices) {
   std::string text;
   for (const ComparedSlice& slice : slices) {
     text += slice.name() + " " + std::to_string(slice.rows) + " " +
-            std::to_string(slice.difference) + " " + std::to_string(slice.p) +
-            "\n";
+            std::to_string(slice.difference) + " " +
+            std::to_string(slice.p_value) + "\n";
   }
   return text;
 }

@@ -85,8 +85,8 @@ void expect_expected(const std::vector<ComparedSlice>& slices) {
     EXPECT_NEAR(slice.low, wanted.low, 1e-9);
     EXPECT_NEAR(slice.high, wanted.high, 1e-9);
     EXPECT_NEAR(slice.effect, wanted.effect, 1e-9);
-    EXPECT_NEAR(slice.p, wanted.p, 1e-9);
-    EXPECT_NEAR(slice.q, wanted.q, 1e-9);
+    EXPECT_NEAR(slice.p_value, wanted.p, 1e-9);
+    EXPECT_NEAR(slice.q_value, wanted.q, 1e-9);
   }
 }
 
@@ -121,7 +121,7 @@ TEST(SliceComparisonTest, TheWorstComesFirstWhereLessIsBetter) {
   ASSERT_EQ(slices.size(), 4u);
   EXPECT_EQ(slices[0].name(), "3");
   EXPECT_GT(slices[0].low, 0);
-  EXPECT_LT(slices[0].q, 1e-3);
+  EXPECT_LT(slices[0].q_value, 1e-3);
 }
 
 TEST(SliceComparisonTest, SmallSlicesAndUndefinedValuesAreNotRanked) {
@@ -137,7 +137,7 @@ TEST(SliceComparisonTest, SmallSlicesAndUndefinedValuesAreNotRanked) {
   ASSERT_EQ(slices.size(), 2u);
   EXPECT_EQ(slices[0].name(), "1");
   EXPECT_TRUE(std::isnan(slices[1].value));
-  EXPECT_TRUE(std::isnan(slices[1].q));
+  EXPECT_TRUE(std::isnan(slices[1].q_value));
   EXPECT_TRUE(std::isnan(slices[1].high));
 
   // A slice of nearly all rows is compared with the few others; one of all, or
@@ -162,8 +162,8 @@ TEST(SliceComparisonTest, EqualSlicesDoNotDiffer) {
   for (const ComparedSlice& slice : slices) {
     EXPECT_EQ(slice.difference, 0);
     EXPECT_EQ(slice.effect, 0);
-    EXPECT_EQ(slice.p, 1);
-    EXPECT_EQ(slice.q, 1);
+    EXPECT_EQ(slice.p_value, 1);
+    EXPECT_EQ(slice.q_value, 1);
   }
 }
 

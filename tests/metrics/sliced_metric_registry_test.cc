@@ -128,7 +128,7 @@ bool compare(const std::string& name, const FixtureCase& each) {
       sliced.update_inputs(SliceKeys(keys), inputs);
     });
   }
-  for (const Slice& slice : sliced.compute()) {
+  for (const SliceResult& slice : sliced.compute()) {
     const Results& alone = wanted.at(std::get<std::int64_t>(slice.key[0]));
     EXPECT_EQ(slice.results.size(), alone.size());
     for (const auto& [part, value] : slice.results) {

@@ -27,19 +27,19 @@ using testkit::refusal_of;
 using Texts = std::vector<std::string>;
 using Values = std::vector<SliceValue>;
 
-std::vector<std::string> names_of(const std::vector<Slice>& slices) {
+std::vector<std::string> names_of(const std::vector<SliceResult>& slices) {
   std::vector<std::string> names;
-  for (const Slice& slice : slices) names.push_back(slice.name());
+  for (const SliceResult& slice : slices) names.push_back(slice.name());
   return names;
 }
 
-std::vector<std::int64_t> rows_of(const std::vector<Slice>& slices) {
+std::vector<std::int64_t> rows_of(const std::vector<SliceResult>& slices) {
   std::vector<std::int64_t> rows;
-  for (const Slice& slice : slices) rows.push_back(slice.rows);
+  for (const SliceResult& slice : slices) rows.push_back(slice.rows);
   return rows;
 }
 
-double value_of(const Slice& slice) {
+double value_of(const SliceResult& slice) {
   return slice.results.value().item<double>();
 }
 
@@ -216,8 +216,8 @@ void update(SlicedMetric& metric, const Data& data, int rank, int size) {
                 data.target.index_select(0, mine));
 }
 
-void expect_same(const std::vector<Slice>& slices,
-                 const std::vector<Slice>& wanted) {
+void expect_same(const std::vector<SliceResult>& slices,
+                 const std::vector<SliceResult>& wanted) {
   ASSERT_EQ(names_of(slices), names_of(wanted));
   EXPECT_EQ(rows_of(slices), rows_of(wanted));
   for (std::size_t i = 0; i < slices.size(); ++i) {

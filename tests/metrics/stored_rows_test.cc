@@ -68,7 +68,7 @@ TEST(OldFilesTest, Slices) {
   sliced.add("mse", MeanSquaredError());
   const absl::Status status = sliced.load(old_file("sliced_metric"));
   ASSERT_TRUE(status.ok()) << message_of(status);
-  const std::vector<Slice> slices = sliced.compute();
+  const std::vector<SliceResult> slices = sliced.compute();
   ASSERT_EQ(slices.size(), 4);
   EXPECT_EQ(slices[1].name(), "north, 1");
   EXPECT_EQ(slices[3].name(), "south, 1");
@@ -213,7 +213,7 @@ TEST(SlicesTest, AKnownSliceWithoutRowsStaysSo) {
                c10::IndexError);
   EXPECT_EQ(known.serialize(), before);
   known.sync();
-  const std::vector<Slice> slices = known.compute();
+  const std::vector<SliceResult> slices = known.compute();
   ASSERT_EQ(slices.size(), 2);
   EXPECT_EQ(slices[0].rows, 0);
   known.unsync();

@@ -209,9 +209,10 @@ TEST(ResultsReportTest, TablesOfCurvesHaveThePointsThatAreDrawn) {
 }
 
 TEST(ResultsReportTest, ShowsSlices) {
-  Slice north{{std::string("<north>")}, 3, {}}, none{{SliceValue()}, 1, {}};
-  Slice other{{}, 2, {}};
-  for (Slice* slice : {&north, &none, &other}) {
+  SliceResult north{{std::string("<north>")}, 3, {}},
+      none{{SliceValue()}, 1, {}};
+  SliceResult other{{}, 2, {}};
+  for (SliceResult* slice : {&north, &none, &other}) {
     slice->results.add("accuracy", at::scalar_tensor(0.5));
     slice->results.add("f1", at::tensor({0.5, 0.5}));
   }
@@ -230,7 +231,7 @@ TEST(ResultsReportTest, ShowsComparedSlices) {
   slice.key = {std::string("<north>")};
   slice.rows = 40;
   slice.difference = -0.25;
-  slice.q = 0.01;
+  slice.q_value = 0.01;
   ReportPage page("Worst");
   add_compared_slices(page, "accuracy", std::vector<ComparedSlice>(60, slice));
   expect_sound(page.html());

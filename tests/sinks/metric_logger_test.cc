@@ -240,8 +240,9 @@ TEST_F(MetricLoggerTest, StepsRiseAndNamesOccurOnce) {
             "MetricLogger: expected 'loss' once in step 7, got it twice");
   EXPECT_EQ(write(7, "f1"), "nothing");
   EXPECT_EQ(write(8, "loss"), "nothing");
-  EXPECT_EQ(refusal_of([&] { logger.add<CsvSink>(path("log.csv")); }),
-            "MetricLogger: expected sinks before the first write");
+  EXPECT_EQ(
+      refusal_of([&] { logger.add<CsvSink>(path("log.csv")); }),
+      "MetricLogger: a write has been made; add sinks before the first one");
   EXPECT_EQ(steps_of(path("log.jsonl")).size(), 3);
 }
 

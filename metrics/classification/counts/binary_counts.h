@@ -36,6 +36,8 @@ struct BinaryCountsOptions {
                       ignore_index) = std::nullopt;
 
  public:
+  /// input(ScoreKind::kLogits).
+  Self& from_logits() { return this->input(ScoreKind::kLogits); }
   void visit(OptionVisitor& v) {
     v("threshold", threshold_, internal::words::kThreshold);
     v("input", input_, internal::words::kInput);

@@ -125,12 +125,11 @@ CountUse use_of(const M& metric) {
 template <class Options>
 using AverageOf = decltype(std::declval<const Options&>().average());
 
-/// The average of a metric's classes or labels, of which the first four are
-/// those of Average.
+/// The average of a metric's classes or labels.
 template <class M>
 Average average_of(const M& metric) {
   if constexpr (kHas<AverageOf, typename M::Options>) {
-    return static_cast<Average>(metric.options().average());
+    return metric.options().average();
   } else {
     (void)metric;
     return Average::kMacro;

@@ -71,7 +71,8 @@ struct MulticlassAverageOptions : MulticlassCountsOptions<Self> {
  public:
   void visit(OptionVisitor& v) {
     MulticlassCountsOptions<Self>::visit(v);
-    v("average", average_, OptionRole::kValue, internal::words::kAverage);
+    v.first<kClassAverages>("average", average_, OptionRole::kValue,
+                            internal::words::kAverage);
   }
   Dimensions dimensions() const {
     if (average_ != Average::kNone) return {Dimension::kSample};

@@ -43,6 +43,8 @@ struct MultilabelCountsOptions {
                       ignore_index) = std::nullopt;
 
  public:
+  /// input(ScoreKind::kLogits).
+  Self& from_logits() { return this->input(ScoreKind::kLogits); }
   void visit(OptionVisitor& v) {
     v("num_labels", num_labels_, OptionRole::kSize,
       internal::words::kNumLabels);
@@ -69,8 +71,7 @@ struct MultilabelAverageOptions : MultilabelCountsOptions<Self> {
 
   /// kMacro and kWeighted average over the labels with counted positions: a
   /// label whose positions are all ignored is excluded.
-  TALLY_INHERITED_ARG(Self, MultilabelAverage,
-                      average) = MultilabelAverage::kMacro;
+  TALLY_INHERITED_ARG(Self, Average, average) = Average::kMacro;
 
  public:
   void visit(OptionVisitor& v) {
@@ -80,7 +81,7 @@ struct MultilabelAverageOptions : MultilabelCountsOptions<Self> {
       internal::words::kAverage);
   }
   Dimensions dimensions() const {
-    if (average_ != MultilabelAverage::kNone) return {Dimension::kSample};
+    if (average_ != Average::kNone) return {Dimension::kSample};
     return {Dimension::kSample, Dimension::kClass};
   }
   void validate(const char* metric) const {
@@ -89,9 +90,7 @@ struct MultilabelAverageOptions : MultilabelCountsOptions<Self> {
       internal::classification::check_global(metric, this->multidim_average());
     }
   }
-  bool averages_samples() const {
-    return average_ == MultilabelAverage::kSamples;
-  }
+  bool averages_samples() const { return average_ == Average::kSamples; }
 };
 
 /// Options of MultilabelStatScores, MultilabelAccuracy and
@@ -99,7 +98,7 @@ struct MultilabelAverageOptions : MultilabelCountsOptions<Self> {
 ///
 /// Example:
 ///     MultilabelAccuracy accuracy(
-///         MultilabelAccuracyOptions(5).average(MultilabelAverage::kMicro));
+///         MultilabelAccuracyOptions(5).average(Average::kMicro));
 struct MultilabelStatScoresOptions
     : MultilabelAverageOptions<MultilabelStatScoresOptions> {
   using MultilabelAverageOptions::MultilabelAverageOptions;
@@ -111,7 +110,7 @@ struct MultilabelStatScoresOptions
 ///
 /// Example:
 ///     MultilabelF1Score f1(
-///         MultilabelF1ScoreOptions(5).average(MultilabelAverage::kSamples));
+///         MultilabelF1ScoreOptions(5).average(Average::kSamples));
 struct MultilabelRateOptions : MultilabelAverageOptions<MultilabelRateOptions> {
   using MultilabelAverageOptions::MultilabelAverageOptions;
 
@@ -238,9 +237,7 @@ at::Tensor average_labels(const MultilabelCounts::State& state,
     const LabelledSamples samples = samples_of(state);
     return samples.rows.mean_over_rows(value, samples.weights);
   }
-  // The first four are those of Average.
-  return rows_of(state, options)
-      .averages(static_cast<Average>(options.average()), value);
+  return rows_of(state, options).averages(options.average(), value);
 }
 
 template <class Options>

@@ -38,6 +38,8 @@ class BinaryCurveOptions {
                       ignore_index) = std::nullopt;
 
  public:
+  /// input(ScoreKind::kLogits).
+  Derived& from_logits() { return this->input(ScoreKind::kLogits); }
   CurveShape shape() const { return {}; }
   void visit(OptionVisitor& v) {
     v("thresholds", thresholds_.value(), OptionRole::kSize,
@@ -138,7 +140,8 @@ class AveragedCurveOptions : public Options<Derived> {
  public:
   void visit(OptionVisitor& v) {
     Base::visit_curves(v);
-    v("average", average_, OptionRole::kValue, internal::words::kAverage);
+    v.first<kClassAverages>("average", average_, OptionRole::kValue,
+                            internal::words::kAverage);
     BinaryCurveOptions<Derived>::visit(v);
   }
 };

@@ -22,6 +22,8 @@ struct BinaryLossOptions {
                       ignore_index) = std::nullopt;
 
  public:
+  /// input(ScoreKind::kLogits).
+  Self& from_logits() { return this->input(ScoreKind::kLogits); }
   void visit(OptionVisitor& v) {
     v("input", input_, internal::words::kInput);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
@@ -49,6 +51,8 @@ struct MulticlassLossOptions {
                       ignore_index) = std::nullopt;
 
  public:
+  /// input(ScoreKind::kLogits).
+  Self& from_logits() { return this->input(ScoreKind::kLogits); }
   void visit(OptionVisitor& v) {
     v("num_classes", num_classes_, OptionRole::kSize,
       internal::words::kNumClasses);

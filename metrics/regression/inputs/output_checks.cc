@@ -31,9 +31,9 @@ void check_outputs(const at::Tensor& preds, const at::Tensor& target,
 void check_columns(const at::Tensor& preds, const at::Tensor& target,
                    std::int64_t num_outputs) {
   check_outputs(preds, target, num_outputs);
-  TORCH_CHECK_VALUE(num_outputs > 1 || preds.dim() <= 1 ||
-                        (preds.dim() == 2 && preds.size(1) == 1),
-                    "expected preds and target of shape [N] or [N, 1], got ",
+  TORCH_CHECK_VALUE(num_outputs > 1 || preds.dim() != 2 || preds.size(1) == 1,
+                    "expected preds and target of shape [N] or [N, 1], or of "
+                    "more than two dimensions, got ",
                     preds.sizes(),
                     ": set num_outputs for several outputs, or flatten them");
 }

@@ -19,7 +19,8 @@ void check_outputs(const at::Tensor& preds, const at::Tensor& target,
                    std::int64_t num_outputs);
 
 /// The same for metrics whose value is not a sum over elements: one output is
-/// [N] or [N, 1], so that columns do not silently become samples.
+/// [N], [N, 1] or of more than two dimensions, each position a sample: [N, D]
+/// is read as D outputs elsewhere, and must not silently become samples.
 void check_columns(const at::Tensor& preds, const at::Tensor& target,
                    std::int64_t num_outputs);
 

@@ -176,7 +176,9 @@ EditErrorsState CharErrors::observe(const TextList& preds,
                                     const TextList& target) const {
   text::check_same_count(preds.size(), target.size());
   return sum_errors(preds.size(),
-                    text::CharPairs(preds, target, text::TextEnds::kStripped));
+                    text::CharPairs(preds, target,
+                                    strip_ ? text::TextEnds::kStripped
+                                           : text::TextEnds::kKept));
 }
 
 EditErrorsState TokenErrors::observe(const at::Tensor& preds,

@@ -87,15 +87,36 @@ class WordErrors {
   WordSplit split_;
 };
 
+/// Options of CharErrorRate.
+///
+/// Example:
+///     CharErrorRate rate(CharErrorOptions().strip(false));
+struct CharErrorOptions {
+  /// As in jiwer; TorchMetrics counts them.
+  TORCH_ARG(bool, strip) = true;
+
+ public:
+  void visit(OptionVisitor& v) {
+    // Not in the key of what it is by default, which had no options.
+    v("strip", strip_, strip_ ? OptionRole::kValue : OptionRole::kState,
+      "Whether white space at the ends of texts is left out.");
+  }
+};
+
 /// The observer of metrics of characters.
 class CharErrors {
  public:
   static constexpr const char* kName = "CharErrors";
   static constexpr const auto& kInputs = WordErrors::kInputs;
   static constexpr const char* kUnit = "text";
+  using Options = CharErrorOptions;
   using State = EditErrorsState;
 
+  explicit CharErrors(const Options& options) : strip_(options.strip()) {}
   State observe(const TextList& preds, const TextList& target) const;
+
+ private:
+  bool strip_;
 };
 
 /// What is computed of the edits of tokens.

@@ -34,7 +34,8 @@ struct EntityScoreOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("average", average_, OptionRole::kValue, internal::words::kAverage);
+    v.first<kClassAverages>("average", average_, OptionRole::kValue,
+                            internal::words::kAverage);
     v("mode", mode_, "Read tags as conlleval does, or by a scheme.");
     v("scheme", scheme_, "What prefixes of tags mean, in mode strict.");
     v("suffix", suffix_, "Whether tags are PER-B rather than B-PER.");

@@ -71,15 +71,16 @@ TEST(MultilabelCountsTest, OthersPassTheHarness) {
 TEST(MultilabelCountsTest, AllShareOneState) {
   MetricCollection metrics;
   metrics.add("accuracy", MultilabelAccuracy(3));
-  metrics.add("f1", MultilabelF1Score(MultilabelF1ScoreOptions(3).average(
-                        MultilabelAverage::kNone)));
+  metrics.add("f1", MultilabelF1Score(
+                        MultilabelF1ScoreOptions(3).average(Average::kNone)));
   metrics.add("matrix", MultilabelConfusionMatrix(3));
   metrics.add("mcc", MultilabelMatthewsCorrCoef(3));
-  metrics.add("samples", MultilabelRecall(MultilabelRecallOptions(3).average(
-                             MultilabelAverage::kSamples)));
+  metrics.add(
+      "samples",
+      MultilabelRecall(MultilabelRecallOptions(3).average(Average::kSamples)));
   metrics.add("samples_f1",
-              MultilabelF1Score(MultilabelF1ScoreOptions(3).average(
-                  MultilabelAverage::kSamples)));
+              MultilabelF1Score(
+                  MultilabelF1ScoreOptions(3).average(Average::kSamples)));
   EXPECT_THAT(metrics.groups(),
               ElementsAre(ElementsAre("accuracy", "f1", "matrix", "mcc"),
                           ElementsAre("samples", "samples_f1")));
@@ -92,7 +93,7 @@ TEST(MultilabelCountsTest, OptionsAreChecked) {
   EXPECT_THAT(
       refusal_of<c10::ValueError>([] {
         MultilabelRecall(MultilabelRecallOptions(3)
-                             .average(MultilabelAverage::kSamples)
+                             .average(Average::kSamples)
                              .multidim_average(MultidimAverage::kSamplewise));
       }),
       HasSubstr("MultilabelRecall: expected multidim_average global with "
@@ -190,19 +191,17 @@ TEST(MultilabelCountsTest, ThreadsEqualTensorOperations) {
 TEST(MultilabelCountsTest, NothingCountedLeavesTheAverages) {
   const at::Tensor target = at::tensor({1, -1, 0, -1}, at::kLong).view({2, 2});
   const at::Tensor preds = at::tensor({0.9, 0.1, 0.2, 0.3}).view({2, 2});
-  const auto value = [&](MultilabelAverage average) {
+  const auto value = [&](Average average) {
     MultilabelAccuracy metric(
         MultilabelAccuracyOptions(2).average(average).ignore_index(-1));
     metric.update(preds, target);
     return metric.compute();
   };
-  EXPECT_EQ(value(MultilabelAverage::kMacro).item<double>(), 1);
-  EXPECT_EQ(value(MultilabelAverage::kSamples).item<double>(), 1);
-  EXPECT_TRUE(
-      testkit::near(value(MultilabelAverage::kNone), at::tensor({1.0, kNaN})));
-  for (const auto average :
-       {MultilabelAverage::kMicro, MultilabelAverage::kWeighted,
-        MultilabelAverage::kNone, MultilabelAverage::kSamples}) {
+  EXPECT_EQ(value(Average::kMacro).item<double>(), 1);
+  EXPECT_EQ(value(Average::kSamples).item<double>(), 1);
+  EXPECT_TRUE(testkit::near(value(Average::kNone), at::tensor({1.0, kNaN})));
+  for (const auto average : {Average::kMicro, Average::kWeighted,
+                             Average::kNone, Average::kSamples}) {
     MultilabelF1Score empty(MultilabelF1ScoreOptions(2).average(average));
     EXPECT_TRUE(empty.compute().isnan().all().item<bool>());
     empty.update(at::empty({0, 2}), at::empty({0, 2}, at::kLong));
@@ -214,9 +213,9 @@ TEST(MultilabelCountsTest, NanStaysWithItsLabel) {
   const at::Tensor preds = at::tensor({0.9, kNaN}).view({1, 2});
   const at::Tensor target = at::tensor({1, 1}, at::kLong).view({1, 2});
   for (const auto& [average, expected] :
-       {std::pair(MultilabelAverage::kNone, at::tensor({1.0, kNaN})),
-        std::pair(MultilabelAverage::kMacro, at::full({}, kNaN)),
-        std::pair(MultilabelAverage::kSamples, at::full({}, kNaN))}) {
+       {std::pair(Average::kNone, at::tensor({1.0, kNaN})),
+        std::pair(Average::kMacro, at::full({}, kNaN)),
+        std::pair(Average::kSamples, at::full({}, kNaN))}) {
     MultilabelRecall metric(MultilabelRecallOptions(2).average(average));
     metric.update(preds, target);
     EXPECT_TRUE(testkit::near(metric.compute(), expected.to(at::kDouble)));
@@ -226,9 +225,8 @@ TEST(MultilabelCountsTest, NanStaysWithItsLabel) {
 template <class M>
 void expect_weights_repeat_samples() {
   SCOPED_TRACE(M::kName);
-  const auto options = typename M::Options(4)
-                           .average(MultilabelAverage::kSamples)
-                           .ignore_index(-1);
+  const auto options =
+      typename M::Options(4).average(Average::kSamples).ignore_index(-1);
   const at::Tensor preds = at::rand({30, 4});
   const at::Tensor target = at::randint(-1, 2, {30, 4}, at::kLong);
   const at::Tensor times = at::randint(0, 4, {30}, at::kLong);
@@ -255,8 +253,7 @@ TEST(MultilabelCountsTest, WeightsRepeatSamples) {
 }
 
 TEST(MultilabelCountsTest, NanWeightsOfSamples) {
-  const auto options =
-      MultilabelAccuracyOptions(2).average(MultilabelAverage::kSamples);
+  const auto options = MultilabelAccuracyOptions(2).average(Average::kSamples);
   const at::Tensor preds = at::tensor({0, 1, 1, 1}, at::kLong).view({2, 2});
   const at::Tensor target = at::tensor({0, 1, 0, 1}, at::kLong).view({2, 2});
   const auto value = [&](NanPolicy policy, const at::Tensor& weight) {
@@ -290,7 +287,7 @@ TEST(MultilabelCountsTest, RefusesInputs) {
   EXPECT_THAT(message(metric, at::rand({2, 3}), zeros({2, 3}), at::rand({3})),
               HasSubstr("expected weight of shape [2], got [3]"));
   MultilabelRecall samples(
-      MultilabelRecallOptions(3).average(MultilabelAverage::kSamples),
+      MultilabelRecallOptions(3).average(Average::kSamples),
       MetricOptions().nan_policy(NanPolicy::kError));
   EXPECT_THAT(message(samples, at::rand({2, 3}), zeros({2, 3}),
                       at::tensor({1.0, kNaN})),

@@ -131,8 +131,8 @@ TEST(IntervalMetricTest, HasAnIntervalForEachClass) {
 TEST(IntervalMetricTest, CountsLabelsAndSamplesSeparately) {
   const at::Tensor target = at::tensor({1, 0, 1, 1, 0, 1}).reshape({3, 2});
   const at::Tensor preds = at::tensor({1, 0, 0, 1, 0, 1}).reshape({3, 2});
-  IntervalMetric labels(MultilabelAccuracy(
-      MultilabelAccuracyOptions(2).average(MultilabelAverage::kNone)));
+  IntervalMetric labels(
+      MultilabelAccuracy(MultilabelAccuracyOptions(2).average(Average::kNone)));
   labels.update(preds, target);
   const Interval each = labels.compute().value();
   EXPECT_NEAR(number(each.low[0]), wilson_interval(2, 3, 0.95).low, 1e-12);

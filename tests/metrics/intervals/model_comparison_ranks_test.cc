@@ -53,8 +53,8 @@ void check(const testkit::Rank& self, typename M::Options metric_options,
   // The last of several ranks is idle.
   const std::int64_t sharing = std::max<std::int64_t>(self.size() - 1, 1);
   if (self.rank() < sharing) update(split, self.rank(), sharing);
-  const Comparison a = whole.compute()[0].second;
-  const Comparison b = split.compute()[0].second;
+  const Comparison a = whole.compute().value();
+  const Comparison b = split.compute().value();
   EXPECT_EQ(a.method, method);
   EXPECT_EQ(b.n, kRows);
   const auto expect_equal = [&](const at::Tensor& x, const at::Tensor& y) {
@@ -91,7 +91,7 @@ RANKS_TEST(ModelComparisonRanksTest, NeedsIdsWhereTheyMatter, 2) {
   EXPECT_EQ(f1.rows(), 0);
   ModelComparison accuracy{BinaryAccuracy()};
   accuracy.update(scores(0.7), scores(1.9), target());
-  EXPECT_EQ(accuracy.compute()[0].second.n, 2 * kRows);
+  EXPECT_EQ(accuracy.compute().value().n, 2 * kRows);
 }
 
 RANKS_TEST(ModelComparisonRanksTest, SaysThatARankComparesSomethingElse, 3) {

@@ -1,8 +1,14 @@
 #include "tally/metrics/registry/registry.h"
 
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tally/metrics/aggregation/mean_metric.h"
+#include "tally/metrics/classification/f_score.h"
+#include "tally/metrics/collection.h"
+#include "tally/metrics/value_of.h"
 #include "tally/metrics/wrappers/wrappers.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -49,6 +55,61 @@ TEST(RegistryTest, EveryMetricIsMadeFromItsOwnRepr) {
     EXPECT_EQ(again->repr(), metric->repr());
     EXPECT_EQ(again->state_key(), metric->state_key());
   }
+}
+
+TEST(RegistryTest, CollectionsTakeMetricsAsText) {
+  MetricCollection metrics;
+  metrics.add("f1", "MulticlassF1Score(num_classes=3, average=micro)");
+  EXPECT_EQ(metrics["f1"].name(), "MulticlassF1Score");
+  EXPECT_THAT(refusal_of([&] { metrics.add("rmse", "RMSE"); }),
+              HasSubstr("MeanSquaredError"));
+  EXPECT_EQ(metrics.size(), 1u);
+}
+
+TEST(RegistryTest, MetricsHaveAFunctionalForm) {
+  const at::Tensor preds = at::tensor({0, 1, 2, 2});
+  const at::Tensor target = at::tensor({0, 1, 1, 2});
+  MulticlassF1Score f1(3);
+  f1.update(preds, target);
+  EXPECT_TRUE(
+      value_of<MulticlassF1Score>(3, preds, target).equal(f1.compute()));
+  EXPECT_EQ(
+      value_of<MulticlassF1Score>(
+          MulticlassF1ScoreOptions(3).average(Average::kNone), preds, target)
+          .numel(),
+      3);
+  const at::Tensor x = at::ones({2}, at::kDouble).requires_grad_();
+  value_of<MeanMetric>(x).backward();
+  EXPECT_EQ(x.grad()[0].item<double>(), 0.5);
+  EXPECT_EQ(value_of<MeanMetric>(0.25).item<double>(), 0.25);
+  EXPECT_THAT(refusal_of([&] {
+                value_of<MulticlassF1Score>(3, preds, target.narrow(0, 0, 2));
+              }),
+              HasSubstr("(MulticlassF1Score)"));
+}
+
+TEST(RegistryTest, OptionsOfOtherNamesAreAnswered) {
+  EXPECT_EQ(error_of_making("BinaryCalibrationError(num_bins=5)"),
+            "BinaryCalibrationError: unknown option 'num_bins'; here it is "
+            "'n_bins'");
+  EXPECT_EQ(make_metric("MeanAbsolutePercentageError(epsilon=0.5)")->repr(),
+            "MeanAbsolutePercentageError(eps=0.5, num_outputs=1)");
+}
+
+TEST(RegistryTest, AveragesOverClassesAreNotOfSamples) {
+  EXPECT_EQ(
+      error_of_making("MulticlassF1Score(num_classes=3, average=samples)"),
+      "MulticlassF1Score: option 'average': expected one of micro, macro, "
+      "weighted, none, got 'samples'");
+  EXPECT_EQ(
+      refusal_of([] {
+        MulticlassF1Score(
+            MulticlassF1ScoreOptions(3).average(Average::kSamples));
+      }),
+      "MulticlassF1Score: option 'average': expected one of micro, macro, "
+      "weighted, none, got 'samples'");
+  EXPECT_EQ(error_of_making("MultilabelF1Score(num_labels=3, average=samples)"),
+            "nothing");
 }
 
 TEST(RegistryTest, EveryMetricIsDescribed) {

@@ -213,14 +213,14 @@ TEST(ErrorAveragesTest, RefusesOptionsThatMakeNoSense) {
               HasSubstr("expected alpha from 0 to 1, got nan"));
   EXPECT_THAT(refusal_of<c10::Error>([] {
                 MeanAbsolutePercentageError mape(
-                    MeanAbsolutePercentageErrorOptions().epsilon(0));
+                    MeanAbsolutePercentageErrorOptions().eps(0));
               }),
-              HasSubstr("expected epsilon above 0, got 0"));
+              HasSubstr("expected eps above 0, got 0"));
   EXPECT_THAT(refusal_of<c10::Error>([] {
                 WeightedMeanAbsolutePercentageError wmape(
-                    WeightedMeanAbsolutePercentageErrorOptions().epsilon(-1));
+                    WeightedMeanAbsolutePercentageErrorOptions().eps(-1));
               }),
-              HasSubstr("expected epsilon above 0, got -1"));
+              HasSubstr("expected eps above 0, got -1"));
   EXPECT_THAT(
       refusal_of<c10::Error>([] {
         MeanSquaredLogError msle(MeanSquaredLogErrorOptions().num_outputs(-2));

@@ -328,14 +328,29 @@ TEST(MomentsTest, WorkTogetherInACollection) {
   EXPECT_TRUE(metrics.compute()["r2"].equal(alone.compute()));
 }
 
+TEST(MomentsTest, PositionsOfSamplesAreSamples) {
+  const at::Tensor preds = wave(24, 0);
+  const at::Tensor target = wave(24, 0.3);
+  const auto check = [&](auto flat) {
+    const auto shaped = flat.clone();
+    flat.update(preds, target);
+    shaped->update(preds.reshape({4, 3, 2}), target.reshape({4, 3, 2}));
+    EXPECT_TRUE(shaped->compute().value().equal(flat.compute()));
+  };
+  check(R2Score());
+  check(PearsonCorrCoef());
+  check(NormalizedRootMeanSquaredError());
+}
+
 TEST(MomentsTest, OneOutputIsOneColumn) {
   R2Score r2;
   EXPECT_THAT(
       refusal_of<c10::Error>([&] {
         r2.update(at::ones({4, 3}), at::ones({4, 3}));
       }),
-      HasSubstr("expected preds and target of shape [N] or [N, 1], got [4, "
-                "3]: set num_outputs for several outputs, or flatten them"));
+      HasSubstr("expected preds and target of shape [N] or [N, 1], or of more "
+                "than two dimensions, got [4, 3]: set num_outputs for several "
+                "outputs, or flatten them"));
   r2.update(wave(4, 0).reshape({4, 1}), wave(4, 1).reshape({4, 1}),
             wave(4, 2).abs());
   r2.update(wave(4, 0).select(0, 1), wave(4, 1).select(0, 1));

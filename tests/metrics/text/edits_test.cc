@@ -124,6 +124,13 @@ TEST(MatchErrorRateTest, TheAlignmentIsThatOfRapidfuzz) {
   EXPECT_EQ(value_of<WordInfoPreserved>({"x a b c"}, {"a b c d"}), 0.5625);
 }
 
+TEST(CharErrorRateTest, CountsSpacesAtTheEndsOnRequest) {
+  CharErrorRate rate(CharErrorOptions().strip(false));
+  rate.update("ab  ", "ab");
+  EXPECT_EQ(rate.number(), 1);
+  EXPECT_NE(rate.state_key(), CharErrorRate().state_key());
+}
+
 TEST(CharErrorRateTest, SpacesInsideCountAndThoseAtTheEndsDoNot) {
   EXPECT_NEAR(value_of<CharErrorRate>({"a  b"}, {"a b"}), 1 / 3.0, 1e-15);
   EXPECT_EQ(value_of<CharErrorRate>({"a b\r\n"}, {"a b"}), 0);
