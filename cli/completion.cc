@@ -9,7 +9,8 @@ namespace {
 
 constexpr const char* kOptions =
     "--metrics --config --inputs --coco --csv --columns --delimiter --missing "
-    "--labels --class-names --by --slices --interval --interval-method --ids --groups "
+    "--labels --class-names --by --slices --interval --interval-method --ids "
+    "--groups "
     "--batch-size --ranks --split --strict --quiet --output";
 
 // %M, %L: the names of all metrics, of all losses; %O, %R: the options of

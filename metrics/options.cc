@@ -185,27 +185,6 @@ class Checker final : public OptionVisitor {
   const char* owner_;
 };
 
-/// Names of one thing in different metrics, libraries and papers.
-const std::vector<std::set<std::string>>& synonyms() {
-  static const std::vector<std::set<std::string>> all = {
-      {"n_bins", "num_bins", "bins"},
-      {"eps", "epsilon"},
-      {"num_classes", "n_classes", "classes"},
-      {"num_labels", "n_labels"},
-      {"num_outputs", "n_outputs"},
-      {"ignore_index", "ignore_label", "pad_id", "pad_token_id"},
-      {"class_names", "labels"},
-      {"top_k", "k"},
-      {"kernel_size", "window_size", "win_size"},
-      {"input", "from_logits", "logits"},
-      {"average", "reduction", "aggregation", "averaging"},
-      {"count_cases", "count_silent"},
-      {"zero_division", "zero_div"},
-      {"threshold", "thresholds"},
-  };
-  return all;
-}
-
 class Parser final : public OptionVisitor {
  public:
   Parser(const std::string& owner,
@@ -215,24 +194,12 @@ class Parser final : public OptionVisitor {
   void check_all_used() const {
     for (const auto& [name, text] : texts_) {
       if (known_.count(name) + old_names_.count(name) != 0) continue;
-      const std::string own = own_name_of(name);
+      const std::vector<std::string> known(known_.begin(), known_.end());
+      const std::string own = synonym_of(name, known);
       TORCH_CHECK_VALUE(false, owner_, ": unknown option '", name, "'",
-                        own.empty()
-                            ? did_you_mean(name, {known_.begin(), known_.end()})
-                            : "; here it is '" + own + "'");
+                        own.empty() ? did_you_mean(name, known)
+                                    : "; here it is '" + own + "'");
     }
-  }
-
- private:
-  // The name here of an option that others call otherwise; empty without.
-  std::string own_name_of(const std::string& name) const {
-    for (const std::set<std::string>& names : synonyms()) {
-      if (names.count(name) == 0) continue;
-      for (const std::string& each : names) {
-        if (known_.count(each) != 0) return each;
-      }
-    }
-    return "";
   }
 
  protected:

@@ -74,4 +74,44 @@ std::string lower_case(std::string text) {
   return text;
 }
 
+namespace {
+
+/// Names of one thing in different metrics, libraries and papers.
+const std::vector<std::vector<std::string>>& synonyms() {
+  static const std::vector<std::vector<std::string>> all = {
+      {"n_bins", "num_bins", "bins"},
+      {"eps", "epsilon"},
+      {"num_classes", "n_classes", "classes"},
+      {"num_labels", "n_labels"},
+      {"num_outputs", "n_outputs"},
+      {"ignore_index", "ignore_label", "pad_id", "pad_token_id"},
+      {"class_names", "labels"},
+      {"top_k", "k"},
+      {"kernel_size", "window_size", "win_size"},
+      {"input", "from_logits", "logits"},
+      {"average", "reduction", "aggregation", "averaging"},
+      {"count_cases", "count_silent"},
+      {"zero_division", "zero_div"},
+      {"threshold", "thresholds"},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::string synonym_of(const std::string& option,
+                       const std::vector<std::string>& candidates) {
+  const auto has = [](const std::vector<std::string>& names,
+                      const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const std::vector<std::string>& names : synonyms()) {
+    if (!has(names, option)) continue;
+    for (const std::string& name : names) {
+      if (has(candidates, name)) return name;
+    }
+  }
+  return "";
+}
+
 }  // namespace tally::internal

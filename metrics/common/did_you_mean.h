@@ -11,6 +11,11 @@ namespace tally::internal {
 std::string did_you_mean(const std::string& name,
                          const std::vector<std::string>& candidates);
 
+/// The candidate that is another word for this option ("num_bins" for
+/// "n_bins"); empty if there is none.
+std::string synonym_of(const std::string& option,
+                       const std::vector<std::string>& candidates);
+
 /// With the letters of ASCII in lower case.
 std::string lower_case(std::string text);
 

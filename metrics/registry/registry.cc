@@ -122,8 +122,10 @@ std::unique_ptr<Metric> Registry::make(std::string_view text,
   std::vector<std::string> known;
   for (const OptionInfo& option : entry.options) known.push_back(option.name);
   for (const auto& [option, value] : spec.options) {
+    // The parser knows old names, and answers other words.
     const bool is_known =
-        std::find(known.begin(), known.end(), option) != known.end();
+        std::find(known.begin(), known.end(), option) != known.end() ||
+        !internal::synonym_of(option, known).empty();
     TORCH_CHECK_VALUE(is_known, entry.name, ": unknown option '", option, "'",
                       internal::did_you_mean(option, known));
   }
