@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "tally/cli/argument_values.h"
@@ -45,7 +46,8 @@ std::vector<std::string> split_files(const std::string& value) {
          next = value.rfind(',', next - 1)) {
       std::string path = value.substr(begin, next - begin);
       files::take_input_name(path);
-      if (std::filesystem::exists(user_path(path))) end = next;
+      std::error_code too_long;
+      if (std::filesystem::exists(user_path(path), too_long)) end = next;
     }
     end = std::min(end, value.size());
     files.push_back(value.substr(begin, end - begin));

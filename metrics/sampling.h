@@ -112,7 +112,7 @@ struct ScoreSampling {
     const Rows* weights = nullptr;  ///< null: all 1
   };
   CurveArea area = CurveArea::kRoc;
-  /// First what has no weights, then what has.
+  /// The samples without weights, then those with.
   std::function<std::vector<Kept>(const AnyState&)> kept;
 };
 

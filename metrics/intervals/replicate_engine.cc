@@ -11,7 +11,6 @@
 
 #include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/intervals/weighted_sums.h"
-#include "tally/metrics/sampling.h"
 #include "tally/state/state_parts.h"
 
 namespace tally::internal::intervals {
@@ -122,8 +121,7 @@ at::Tensor ReplicateEngine::rows_of(const RowReader& reader,
                                     const AnyState& batch, Inputs inputs,
                                     std::size_t count) const {
   const auto rows = static_cast<std::int64_t>(count);
-  const auto row_sums = metric_->sampling().row_sums;
-  at::Tensor values = row_sums ? row_sums(inputs) : at::Tensor();
+  at::Tensor values = row_sums_ ? row_sums_(inputs) : at::Tensor();
   if (values.defined() && values.size(1) == reader.width()) return values;
   values = at::empty({rows, reader.width()}, at::kDouble);
   auto* into = values.mutable_data_ptr<double>();

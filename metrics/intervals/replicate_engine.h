@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tally/metrics/intervals/resampling_engine.h"
+#include "tally/metrics/sampling.h"
 
 namespace tally::internal::intervals {
 
@@ -34,7 +37,10 @@ class RowReader;
 /// which rows have weights by their id.
 class ReplicateEngine final : public ResamplingEngine {
  public:
-  using ResamplingEngine::ResamplingEngine;
+  ReplicateEngine(std::unique_ptr<Metric> metric,
+                  const IntervalOptions& options)
+      : ResamplingEngine(std::move(metric), options),
+        row_sums_(metric_->sampling().row_sums) {}
 
   AnyState identity() const override;
   AnyState observe(Inputs inputs,
@@ -48,6 +54,8 @@ class ReplicateEngine final : public ResamplingEngine {
                      Inputs inputs, std::size_t count) const;
   AnyState replicate(const AnyState& whole, const ReplicateSums& sums,
                      std::int64_t index) const;
+
+  std::function<at::Tensor(Inputs)> row_sums_;
 };
 
 }  // namespace tally::internal::intervals

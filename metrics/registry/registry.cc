@@ -118,18 +118,22 @@ std::unique_ptr<Metric> Registry::make(std::string_view text,
   MetricSpec spec = parse_metric_spec(text);
   const MetricEntry& entry = at(spec.name);
   const std::string example = entry.example();
+  const auto required = parse_metric_spec(example).options;
   // A typo explains why another is missing.
   std::vector<std::string> known;
   for (const OptionInfo& option : entry.options) known.push_back(option.name);
   for (const auto& [option, value] : spec.options) {
-    // The parser knows old names, and answers other words.
     const bool is_known =
-        std::find(known.begin(), known.end(), option) != known.end() ||
-        !internal::synonym_of(option, known).empty();
-    TORCH_CHECK_VALUE(is_known, entry.name, ": unknown option '", option, "'",
-                      internal::did_you_mean(option, known));
+        std::find(known.begin(), known.end(), option) != known.end();
+    if (is_known) continue;
+    // The parser takes old names, and answers other words.
+    const std::string own = internal::synonym_of(option, known);
+    if (!own.empty() && required.count(own) == 0) continue;
+    TORCH_CHECK_VALUE(false, entry.name, ": unknown option '", option, "'",
+                      own.empty() ? internal::did_you_mean(option, known)
+                                  : "; here it is '" + own + "'");
   }
-  for (const auto& [option, value] : parse_metric_spec(example).options) {
+  for (const auto& [option, value] : required) {
     TORCH_CHECK_VALUE(spec.options.count(option) != 0, entry.name, ": option '",
                       option, "' is required; for example ", example);
   }

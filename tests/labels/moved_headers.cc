@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tally/compat/names.h"
 #include "tally/metrics/classification/options/average.h"
 #include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/intervals/replicate_weights.h"
@@ -22,6 +23,8 @@ SampleIds ids_of_moved_headers() {
 }
 ReplicateWeights* weights_of_moved_headers() { return nullptr; }
 SlicedMetric* slices_of_moved_headers() { return nullptr; }
+Slice* slice_until_0_2_0() { return nullptr; }
+losses::CrossEntropyLoss* loss_until_0_2_0() { return nullptr; }
 SliceComparison* comparison_of_moved_headers() { return nullptr; }
 
 }  // namespace tally

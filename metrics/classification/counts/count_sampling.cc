@@ -31,7 +31,7 @@ CountRows rows_of_labels(const MultilabelCounts::State& state,
           state.sums};
 }
 
-/// What rows of one or two kinds, in [-1, 1] or [0, 1], add.
+/// Without its table.
 CellSampling cells_in(const CountCells& cells) {
   CellSampling sampling;
   if (cells.is_signed) sampling.low = -1;

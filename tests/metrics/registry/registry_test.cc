@@ -92,6 +92,9 @@ TEST(RegistryTest, OptionsOfOtherNamesAreAnswered) {
   EXPECT_EQ(error_of_making("BinaryCalibrationError(num_bins=5)"),
             "BinaryCalibrationError: unknown option 'num_bins'; here it is "
             "'n_bins'");
+  EXPECT_EQ(error_of_making("MulticlassAccuracy(classes=3)"),
+            "MulticlassAccuracy: unknown option 'classes'; here it is "
+            "'num_classes'");
   EXPECT_EQ(make_metric("MeanAbsolutePercentageError(epsilon=0.5)")->repr(),
             "MeanAbsolutePercentageError(eps=0.5, num_outputs=1)");
 }
