@@ -4,13 +4,73 @@
 #include <ATen/ops/stack.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <mutex>
 #include <numeric>
+#include <string>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/metric.h"
 
 namespace tally {
 
+namespace {
+
+// A bound of a range as its text begins; NaN if it is none.
+double bound_of(std::string_view& text) {
+  const std::size_t end = text.find_first_of(",])");
+  if (end == text.npos) return internal::kNaN;
+  std::string_view word = text.substr(0, end);
+  text.remove_prefix(end + 1);
+  while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
+  const bool is_negative = !word.empty() && word.front() == '-';
+  if (is_negative) word.remove_prefix(1);
+  double bound = internal::kNaN;
+  if (word == "inf") {
+    bound = internal::kInfinity;
+  } else {
+    const std::string digits(word);
+    char* rest = nullptr;
+    bound = std::strtod(digits.c_str(), &rest);
+    if (digits.empty() || *rest != 0) bound = internal::kNaN;
+  }
+  return is_negative ? -bound : bound;
+}
+
+}  // namespace
+
 MetricSampling Metric::sampling() const { return {}; }
+
+ValueRange ValueRange::parse(std::string_view text) {
+  ValueRange range;
+  if (text.empty() || (text.front() != '[' && text.front() != '(')) return {};
+  text.remove_prefix(1);
+  range.low = bound_of(text);
+  range.high = bound_of(text);
+  return range.low < range.high ? range : ValueRange();
+}
+
+double deciding_rows(const MetricSampling& sampling, const AnyState& state) {
+  if (sampling.deciding) return sampling.deciding(state);
+  if (sampling.pairs) {
+    std::mutex mutex;  // visited from any thread
+    double fewest = internal::kNaN;
+    sampling.pairs->visit(
+        state, [&](std::int64_t, const ScoredSamples& samples) {
+          const double own = std::min(samples.positives, samples.negatives);
+          const std::lock_guard<std::mutex> lock(mutex);
+          if (!(fewest <= own)) fewest = own;
+        });
+    return fewest == fewest ? fewest : 0;
+  }
+  if (!sampling.scores) return internal::kNaN;
+  double positives = 0;
+  for (const ScoreSampling::Kept& kept : sampling.scores->kept(state)) {
+    if (kept.target.size() == 0) continue;
+    positives += kept.target.tensor().eq(1).sum().item<double>();
+  }
+  return positives;
+}
 
 ScoredSamples scored_samples(const at::Tensor& scores, const at::Tensor& target,
                              const at::Tensor& weight) {

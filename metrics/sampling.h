@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,7 +53,7 @@ struct CellTable {
   std::size_t sums = 0;     ///< their number
   /// The metric's state of these sums.
   std::function<AnyState(const std::vector<double>&)> state;
-  /// Rows that determine the value if all of them agree.
+  /// Rows that determine the value if all of them are right.
   double deciding = 0;
 };
 
@@ -63,6 +65,9 @@ struct CellSampling {
   /// What values lie between.
   double low = 0;
   double high = 1;
+  /// The value is the mean of these over the classes that have any rows: the
+  /// method of variance estimates recovery (MOVER).
+  std::optional<RateSampling> averaged = std::nullopt;
   std::int64_t target_dims = 1;
   /// A metric whose state has the table, and from which this metric derives its
   /// own; null: this one.
@@ -142,6 +147,16 @@ at::Tensor weighted_terms(const at::Tensor& terms, Inputs inputs,
 
 }  // namespace internal
 
+/// What a value can be; unbounded unless said otherwise.
+struct ValueRange {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+
+  /// That of "[0, 1]", "[0, inf)", "(-inf, 1]"; unbounded for other texts. What
+  /// follows a bracket that closes is not read.
+  static ValueRange parse(std::string_view text);
+};
+
 /// What a metric says about the rows behind its value; all of it is optional.
 struct MetricSampling {
   std::optional<RateSampling> rate = std::nullopt;
@@ -153,8 +168,27 @@ struct MetricSampling {
   /// its fields: float64 [N, numbers]. Only for speed; undefined where rows
   /// have to be observed one by one. REQUIRES: inputs that the metric takes.
   std::function<at::Tensor(Inputs)> row_sums = nullptr;
-  /// What a row is: "row", "image", "text", "clip", "document".
+  /// How many rows decide the value: the positives of a recall, the smallest
+  /// class of a macro average. Null: see deciding_rows().
+  std::function<double(const AnyState&)> deciding = nullptr;
+  /// What values lie between, so that the ends of intervals do: that of the
+  /// metric's kSummary.
+  ValueRange range = {};
+  /// What is drawn as a whole: "row", "image", "text", "clip", "query".
   const char* unit = "row";
+  /// The input, an integer for each row, that says to which unit it belongs:
+  /// the queries of a retrieval metric. None: a row is one.
+  std::optional<std::size_t> unit_input = std::nullopt;
+  /// Whether the value is the best of several on the same rows, such as that of
+  /// a threshold which is chosen on them: better than on new rows.
+  bool is_selected = false;
+  /// Why there is no interval, and what to use instead; null: there may be one.
+  const char* refusal = nullptr;
 };
+
+/// How many rows of a state decide the metric's value: what it says, or the
+/// smaller class of pairs, or the positives under a curve; NaN where nothing is
+/// known, and every row counts.
+double deciding_rows(const MetricSampling& sampling, const AnyState& state);
 
 }  // namespace tally

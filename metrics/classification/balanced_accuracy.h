@@ -84,6 +84,7 @@ class BinaryBalancedAccuracy final
   static constexpr std::optional<bool> kHigherIsBetter = true;
   static constexpr internal::classification::CountCells kCells{
       /*is_signed=*/false, /*of_both_classes=*/true};
+  static constexpr auto kAveragedRate = internal::classification::kRecallRate;
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -117,6 +118,7 @@ class MulticlassBalancedAccuracy final
   static constexpr std::optional<bool> kHigherIsBetter = true;
   static constexpr internal::classification::CountCells kCells{
       /*is_signed=*/false, /*of_both_classes=*/true};
+  static constexpr auto kAveragedRate = internal::classification::kRecallRate;
 
   at::Tensor evaluate(const State& state) const;
 };

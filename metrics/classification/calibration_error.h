@@ -10,6 +10,7 @@
 #include "tally/metrics/classification/pointwise/calibration_sums.h"
 #include "tally/metrics/classification/pointwise/class_probabilities.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
+#include "tally/metrics/common/interval_words.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/score_kind.h"
@@ -166,6 +167,8 @@ class BinaryCalibrationError final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryCalibrationError";
+  static constexpr const char* kNoInterval =
+      internal::kNoIntervalOfGaps;
   static constexpr MetricSummary kSummary =
       MetricSummary{
           "Gap between predicted probabilities and observed frequencies.",
@@ -214,6 +217,8 @@ class MulticlassCalibrationError final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassCalibrationError";
+  static constexpr const char* kNoInterval =
+      internal::kNoIntervalOfGaps;
   static constexpr MetricSummary kSummary =
       MetricSummary{"Gap between confidence and accuracy.",
                     "[0, 1]",

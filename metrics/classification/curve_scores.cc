@@ -100,7 +100,7 @@ at::Tensor MultilabelEER::evaluate(const State& state) const {
 }
 
 MetricSampling BinaryAUROC::sampling() const {
-  MetricSampling sampling;
+  MetricSampling sampling = MetricOf::sampling();
   if (options().max_fpr()) return sampling;
   const bool is_exact = options().thresholds().exact();
   sampling.pairs = classification::pairs_of(options(), /*target_dims=*/1);
@@ -110,7 +110,7 @@ MetricSampling BinaryAUROC::sampling() const {
 }
 
 MetricSampling MulticlassAUROC::sampling() const {
-  MetricSampling sampling;
+  MetricSampling sampling = MetricOf::sampling();
   if (options().average() == Average::kNone) {
     sampling.pairs = classification::pairs_of(options(), /*target_dims=*/1);
   }
@@ -118,7 +118,7 @@ MetricSampling MulticlassAUROC::sampling() const {
 }
 
 MetricSampling MultilabelAUROC::sampling() const {
-  MetricSampling sampling;
+  MetricSampling sampling = MetricOf::sampling();
   if (options().average() == Average::kNone) {
     sampling.pairs = classification::pairs_of(options(), /*target_dims=*/2);
   }
@@ -126,7 +126,7 @@ MetricSampling MultilabelAUROC::sampling() const {
 }
 
 MetricSampling BinaryAveragePrecision::sampling() const {
-  MetricSampling sampling;
+  MetricSampling sampling = MetricOf::sampling();
   if (options().thresholds().exact()) {
     sampling.scores = classification::scores_of(CurveArea::kPrecisionRecall);
   }

@@ -252,7 +252,7 @@ at::Tensor MultilabelExactMatch::evaluate(const State& state) const {
 
 MetricSampling MulticlassExactMatch::sampling() const {
   if (options().multidim_average() != MultidimAverage::kGlobal) return {};
-  MetricSampling sampling;
+  MetricSampling sampling = MetricOf::sampling();
   sampling.rate = classification::rate_of_matches(classification::kAnyDims);
   sampling.matches = classification::class_matches(
       {options().num_classes(), options().top_k(), options().ignore_index(),
@@ -263,7 +263,7 @@ MetricSampling MulticlassExactMatch::sampling() const {
 
 MetricSampling MultilabelExactMatch::sampling() const {
   if (options().multidim_average() != MultidimAverage::kGlobal) return {};
-  MetricSampling sampling;
+  MetricSampling sampling = MetricOf::sampling();
   sampling.rate = classification::rate_of_matches(/*target_dims=*/2);
   const classification::BinaryRules rules{
       options().threshold(), options().input(), options().ignore_index(),

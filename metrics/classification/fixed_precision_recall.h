@@ -87,6 +87,7 @@ class BinaryRecallAtFixedPrecision final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "BinaryRecallAtFixedPrecision";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary =
       internal::kRecallAtFixedPrecisionSummary.binary().needing(
           "min_precision=0.9");
@@ -107,6 +108,7 @@ class MulticlassRecallAtFixedPrecision final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MulticlassRecallAtFixedPrecision";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary =
       internal::kRecallAtFixedPrecisionSummary.multiclass().needing(
           "num_classes=5, min_precision=0.9");
@@ -127,6 +129,7 @@ class MultilabelRecallAtFixedPrecision final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MultilabelRecallAtFixedPrecision";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary =
       internal::kRecallAtFixedPrecisionSummary.multilabel().needing(
           "num_labels=5, min_precision=0.9");
@@ -200,6 +203,7 @@ class BinaryPrecisionAtFixedRecall final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "BinaryPrecisionAtFixedRecall";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary =
       internal::kPrecisionAtFixedRecallSummary.binary().needing(
           "min_recall=0.9");
@@ -220,6 +224,7 @@ class MulticlassPrecisionAtFixedRecall final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MulticlassPrecisionAtFixedRecall";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary =
       internal::kPrecisionAtFixedRecallSummary.multiclass().needing(
           "num_classes=5, min_recall=0.9");
@@ -240,6 +245,7 @@ class MultilabelPrecisionAtFixedRecall final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MultilabelPrecisionAtFixedRecall";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary =
       internal::kPrecisionAtFixedRecallSummary.multilabel().needing(
           "num_labels=5, min_recall=0.9");

@@ -90,6 +90,7 @@ class BinarySensitivityAtSpecificity final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "BinarySensitivityAtSpecificity";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary =
       internal::kSensitivityAtSpecificitySummary.binary().needing(
           "min_specificity=0.9");
@@ -110,6 +111,7 @@ class MulticlassSensitivityAtSpecificity final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MulticlassSensitivityAtSpecificity";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary =
       internal::kSensitivityAtSpecificitySummary.multiclass().needing(
           "num_classes=5, min_specificity=0.9");
@@ -130,6 +132,7 @@ class MultilabelSensitivityAtSpecificity final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MultilabelSensitivityAtSpecificity";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary =
       internal::kSensitivityAtSpecificitySummary.multilabel().needing(
           "num_labels=5, min_specificity=0.9");
@@ -206,6 +209,7 @@ class BinarySpecificityAtSensitivity final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "BinarySpecificityAtSensitivity";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary =
       internal::kSpecificityAtSensitivitySummary.binary().needing(
           "min_sensitivity=0.9");
@@ -226,6 +230,7 @@ class MulticlassSpecificityAtSensitivity final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MulticlassSpecificityAtSensitivity";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary =
       internal::kSpecificityAtSensitivitySummary.multiclass().needing(
           "num_classes=5, min_sensitivity=0.9");
@@ -246,6 +251,7 @@ class MultilabelSpecificityAtSensitivity final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MultilabelSpecificityAtSensitivity";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary =
       internal::kSpecificityAtSensitivitySummary.multilabel().needing(
           "num_labels=5, min_sensitivity=0.9");

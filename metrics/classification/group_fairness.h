@@ -8,6 +8,7 @@
 #include "tally/metrics/classification/counts/class_counts.h"
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/interval_words.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 
@@ -227,6 +228,8 @@ class BinaryFairness final : public MetricOf<BinaryFairness, BinaryGroupCounts,
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryFairness";
+  static constexpr const char* kNoInterval =
+      internal::kNoIntervalOfRatios;
   static constexpr MetricSummary kSummary =
       MetricSummary{"Lowest over highest rate among groups.",
                     "[0, 1]",

@@ -58,6 +58,7 @@ class ClusterAccuracy final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ClusterAccuracy";
+  static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary{
       "Accuracy with clusters assigned to classes in the best way.",
       "[0, 1]",

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "tally/metrics/clustering/states/label_pairs.h"
+#include "tally/metrics/common/interval_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -27,6 +28,8 @@ class HomogeneityScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "HomogeneityScore";
+  static constexpr const char* kNoInterval =
+      internal::kNoIntervalOfInformation;
   static constexpr MetricSummary kSummary{
       "Whether clusters hold samples of a single class.",
       "[0, 1]",
@@ -59,6 +62,8 @@ class CompletenessScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CompletenessScore";
+  static constexpr const char* kNoInterval =
+      internal::kNoIntervalOfInformation;
   static constexpr MetricSummary kSummary{
       "Whether samples of a class are in a single cluster.",
       "[0, 1]",
@@ -106,6 +111,8 @@ class VMeasureScore final : public MetricOf<VMeasureScore, LabelPairs,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "VMeasureScore";
+  static constexpr const char* kNoInterval =
+      internal::kNoIntervalOfInformation;
   static constexpr MetricSummary kSummary{
       "The harmonic mean of homogeneity and completeness.",
       "[0, 1]",

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "tally/metrics/clustering/states/label_pairs.h"
+#include "tally/metrics/common/interval_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -31,6 +32,8 @@ class MutualInfoScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MutualInfoScore";
+  static constexpr const char* kNoInterval =
+      internal::kNoIntervalOfInformation;
   static constexpr MetricSummary kSummary{
       "What predicted clusters say about the true ones, in nats.", "[0, inf)",
       "", "mutual information, mi",
@@ -94,6 +97,8 @@ class NormalizedMutualInfoScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "NormalizedMutualInfoScore";
+  static constexpr const char* kNoInterval =
+      internal::kNoIntervalOfInformation;
   static constexpr MetricSummary kSummary{
       "Mutual information over a mean of both entropies.",
       "[0, 1]",

@@ -134,6 +134,18 @@ MetricSampling MetricOf<Derived, Observer, Result, Options>::sampling() const {
   if constexpr (internal::kHas<internal::UnitOf, Observer>) {
     sampling.unit = Observer::kUnit;
   }
+  if constexpr (internal::kHas<internal::UnitInputOf, Observer>) {
+    sampling.unit_input = Observer::kUnitInput;
+  }
+  if constexpr (internal::kHas<internal::SummaryOf, Derived>) {
+    sampling.range = ValueRange::parse(Derived::kSummary.range);
+  }
+  if constexpr (internal::kHas<internal::NoIntervalOf, Derived>) {
+    sampling.refusal = Derived::kNoInterval;
+  } else if constexpr (internal::kHas<internal::NoIntervalOf, Observer>) {
+    sampling.refusal = Observer::kNoInterval;
+  }
+  sampling.is_selected = internal::kHas<internal::IsSelectedOf, Derived>;
   return sampling;
 }
 

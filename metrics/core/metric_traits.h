@@ -87,6 +87,16 @@ template <class Observer, class Metric>
 using SamplingOf = decltype(Observer::sampling(std::declval<const Metric&>()));
 template <class Observer>
 using UnitOf = decltype(Observer::kUnit);
+template <class Observer>
+using UnitInputOf = decltype(Observer::kUnitInput);
+template <class Metric>
+using SummaryOf = decltype(Metric::kSummary);
+// Of a metric or its observer: a sentence on why there is no interval, and what
+// to use instead.
+template <class T>
+using NoIntervalOf = decltype(T::kNoInterval);
+template <class T>
+using IsSelectedOf = decltype(T::kIsSelected);
 
 template <class Options>
 using ValidateOf = decltype(std::declval<const Options&>().validate(""));

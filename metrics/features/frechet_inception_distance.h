@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/interval_words.h"
 #include "tally/metrics/features/states/feature_moments.h"
 #include "tally/metrics/metric_of.h"
 
@@ -38,6 +39,8 @@ class FrechetInceptionDistance final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "FrechetInceptionDistance";
+  static constexpr const char* kNoInterval =
+      internal::kNoIntervalOfFeatures;
   static constexpr MetricSummary kSummary{
       "Distance of real and generated features as normal distributions.",
       "[0, inf)",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/interval_words.h"
 #include "tally/metrics/features/split_statistics.h"
 #include "tally/metrics/features/states/logit_samples.h"
 #include "tally/metrics/metric_of.h"
@@ -50,6 +51,8 @@ class InceptionScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "InceptionScore";
+  static constexpr const char* kNoInterval =
+      internal::kNoIntervalOfFeatures;
   static constexpr MetricSummary kSummary{
       "How certain a classifier is of samples, and how various they are.",
       "[1, C]",

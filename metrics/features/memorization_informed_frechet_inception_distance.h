@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/interval_words.h"
 #include "tally/metrics/features/states/feature_samples.h"
 #include "tally/metrics/metric_of.h"
 
@@ -52,6 +53,8 @@ class MemorizationInformedFrechetInceptionDistance final
   using MetricOf::MetricOf;
   static constexpr const char* kName =
       "MemorizationInformedFrechetInceptionDistance";
+  static constexpr const char* kNoInterval =
+      internal::kNoIntervalOfFeatures;
   static constexpr MetricSummary kSummary{
       "Frechet distance, divided by how near to real ones samples are.",
       "[0, inf)",

@@ -8,6 +8,7 @@
 #include "tally/metrics/classification/counts/binary_counts.h"
 #include "tally/metrics/classification/counts/multiclass_counts.h"
 #include "tally/metrics/classification/counts/multilabel_counts.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/metric_of.h"
 
@@ -132,6 +133,31 @@ RateSampling each_by(const CountRate& rate,
   return sampling;
 }
 
+/// Both classes of two, in turn the positive one.
+std::vector<ClassCounts> both_of(const ClassCounts& counts) {
+  ClassCounts other = counts;
+  other.tp = counts.tn();
+  other.predicted = counts.total - counts.predicted;
+  other.target = counts.total - counts.target;
+  return {counts, other};
+}
+
+double smaller_class(const ClassCounts& counts) {
+  return std::min(counts.target, counts.total - counts.target);
+}
+
+/// Of the classes with rows, the fewest that decide the value of one.
+double fewest_deciding(const std::vector<ClassCounts>& classes,
+                       const CountRate& rate) {
+  double fewest = kInfinity;
+  for (const ClassCounts& counts : classes) {
+    if (counts.target + counts.predicted > 0) {
+      fewest = std::min(fewest, rate.deciding_rows(counts));
+    }
+  }
+  return fewest < kInfinity ? fewest : 0;
+}
+
 }  // namespace
 
 std::vector<ClassCounts> classes_of(const CountRows& rows) {
@@ -154,7 +180,24 @@ MetricSampling sampling_of(const CountUse& use, const BinaryCounts& samples) {
         [rows, both = use.cells->of_both_classes](const AnyState& state) {
           return table_of_two(classes_of(rows(state)).front(), both);
         };
+    if (use.averaged) {
+      RateSampling each;
+      each.proportions = [rows, rate = *use.averaged](const AnyState& state) {
+        std::vector<Proportion> proportions;
+        for (const auto& own : both_of(classes_of(rows(state)).front())) {
+          proportions.push_back(rate.share(own));
+        }
+        return proportions;
+      };
+      sampling.cells->averaged = std::move(each);
+    }
   }
+  sampling.deciding = [rows, use](const AnyState& state) {
+    const ClassCounts counts = classes_of(rows(state)).front();
+    if (use.rate) return use.rate->deciding_rows(counts);
+    return use.cells && use.cells->of_both_classes ? smaller_class(counts)
+                                                   : counts.target;
+  };
   sampling.row_sums = [samples](Inputs inputs) -> at::Tensor {
     const auto* const preds = inputs[0].as<at::Tensor>();
     const auto* const target = inputs[1].as<at::Tensor>();
@@ -199,6 +242,18 @@ MetricSampling sampling_of(const ClassSampling& of,
                              distance = of.distance](const AnyState& state) {
       return table_of_pairs(state, classes, distance);
     };
+    std::optional<CountRate> averaged = of.use.averaged;
+    if (of.average == Average::kMacro && rate) averaged = rate;
+    if (averaged) {
+      sampling.cells->averaged = each_by(*averaged, rows, /*target_dims=*/1);
+    }
+  }
+  if (of.average != Average::kMicro) {
+    const CountRate deciding =
+        rate ? *rate : of.use.averaged.value_or(kRecallRate);
+    sampling.deciding = [rows, deciding](const AnyState& state) {
+      return fewest_deciding(classes_of(rows(state)), deciding);
+    };
   }
   return sampling;
 }
@@ -206,14 +261,16 @@ MetricSampling sampling_of(const ClassSampling& of,
 MetricSampling label_sampling(const CountUse& use, std::int64_t num_labels,
                               Average average) {
   MetricSampling sampling;
+  const auto rows = [num_labels](const AnyState& state) {
+    return rows_of_labels(state.get<MultilabelCounts::State>(), num_labels);
+  };
   if (use.rate && average == Average::kNone) {
-    sampling.rate = each_by(
-        *use.rate,
-        [num_labels](const AnyState& state) {
-          return rows_of_labels(state.get<MultilabelCounts::State>(),
-                                num_labels);
-        },
-        /*target_dims=*/2);
+    sampling.rate = each_by(*use.rate, rows, /*target_dims=*/2);
+  }
+  if (use.rate && average != Average::kMicro) {
+    sampling.deciding = [rows, rate = *use.rate](const AnyState& state) {
+      return fewest_deciding(classes_of(rows(state)), rate);
+    };
   }
   return sampling;
 }

@@ -21,6 +21,12 @@ struct CountRate {
   double (*micro)(double correct) = nullptr;
   /// Whether this is so with top_k, where a row may be predicted several times.
   bool counts_targets = false;
+  /// The rows that decide the value, where they are not those of the share.
+  double (*deciding)(const ClassCounts&) = nullptr;
+
+  double deciding_rows(const ClassCounts& counts) const {
+    return deciding == nullptr ? share(counts).n : deciding(counts);
+  }
 };
 
 inline constexpr auto kSame = [](double p) { return p; };
@@ -55,13 +61,19 @@ inline constexpr CountRate kNegativePredictiveRate{
     [](const ClassCounts& c) -> Proportion {
       return {c.tn(), c.total - c.predicted};
     }};
+inline constexpr auto kPositives = [](const ClassCounts& c) {
+  return c.target;
+};
 inline constexpr CountRate kJaccardRate{[](const ClassCounts& c) -> Proportion {
                                           return {c.tp, c.predicted + c.fn()};
                                         },
                                         nullptr,
-                                        [](double p) { return p / (2 - p); }};
-inline constexpr CountRate kF1Rate{
-    kJaccardRate.share, [](double p) { return 2 * p / (1 + p); }, kSame};
+                                        [](double p) { return p / (2 - p); },
+                                        false,
+                                        kPositives};
+inline constexpr CountRate kF1Rate{kJaccardRate.share,
+                                   [](double p) { return 2 * p / (1 + p); },
+                                   kSame, false, kPositives};
 
 /// The rate of counts as ClassValue; `otherwise` where it divides by 0.
 inline auto share_of(const CountRate& rate, double otherwise) {
@@ -94,14 +106,17 @@ struct CountCells {
 };
 
 /// What a metric over counts says in its class: the constants kRate, which
-/// implies cells, or kCells.
+/// implies cells, or kCells, and kAveragedRate, whose mean over classes it is.
 struct CountUse {
   std::optional<CountRate> rate;
   std::optional<CountCells> cells;
+  std::optional<CountRate> averaged;
 };
 
 template <class M>
 using RateOf = decltype(M::kRate);
+template <class M>
+using AveragedRateOf = decltype(M::kAveragedRate);
 template <class M>
 using CellsOf = decltype(M::kCells);
 template <class Options>
@@ -115,8 +130,10 @@ CountUse use_of(const M& metric) {
     use.cells = CountCells{};
   }
   if constexpr (kHas<CellsOf, M>) use.cells = M::kCells;
+  if constexpr (kHas<AveragedRateOf, M>) use.averaged = M::kAveragedRate;
   if constexpr (kHas<AdjustedOf, typename M::Options>) {
     use.cells->is_signed = metric.options().adjusted();
+    if (metric.options().adjusted()) use.averaged.reset();
   }
   (void)metric;
   return use;

@@ -55,7 +55,8 @@ class JudgedDocuments {
        "int queries, numbered over all batches and ranks [N, ...]"},
       {"doc_ids", InputKind::kInteger, "int documents [N, ...]",
        /*is_optional=*/true}};
-  static constexpr const char* kUnit = "document";
+  static constexpr const char* kUnit = "query";
+  static constexpr std::size_t kUnitInput = 2;  // indexes
   using State = DocumentState;
 
   template <class Options>
