@@ -128,7 +128,7 @@ std::vector<NamedInterval> make_intervals(const Arguments& arguments,
   for (const CollectionConfig::Member& member : config.members) {
     try {
       auto metric = metrics.extract(member.name);
-      if (chooses) options.method(resampling_method(*metric));
+      if (chooses) options.method(IntervalMethod::kJackknife);
       intervals.push_back({config.prefix + member.name + config.postfix,
                            IntervalMetric(std::move(metric), options)});
     } catch (const c10::ValueError& error) {

@@ -202,7 +202,9 @@ set(TALLY_METRICS_HEADERS
     metrics/clustering/states/cluster_samples.h
     metrics/clustering/states/label_pairs.h
     metrics/collection.h
+    metrics/common/constants.h
     metrics/common/inherited_arg.h
+    metrics/common/interval_words.h
     metrics/common/key_sort.h
     metrics/common/option_words.h
     metrics/common/ordered_bits.h
@@ -292,6 +294,7 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/comparison.h
     metrics/intervals/interval.h
     metrics/intervals/interval_engine.h
+    metrics/intervals/interval_flags.h
     metrics/intervals/interval_metric.h
     metrics/intervals/interval_options.h
     metrics/intervals/intervals.h
@@ -303,6 +306,7 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/proportions.h
     metrics/intervals/replicates.h
     metrics/intervals/row_metric.h
+    metrics/intervals/unit_statistics.h
     metrics/metric.h
     metrics/metric_base.h
     metrics/metric_of.h
@@ -585,10 +589,14 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/cell_engine.cc
     metrics/intervals/cell_table.cc
     metrics/intervals/curve_engine.cc
+    metrics/intervals/curve_samples.cc
+    metrics/intervals/delete_one_engine.cc
     metrics/intervals/interval_engine.cc
+    metrics/intervals/interval_flags.cc
     metrics/intervals/interval_metric.cc
     metrics/intervals/kernels/curve_kernels.cc
     metrics/intervals/model_comparison.cc
+    metrics/intervals/mover.cc
     metrics/intervals/paired_test_engines.cc
     metrics/intervals/proportion_engine.cc
     metrics/intervals/proportions.cc
@@ -596,6 +604,11 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/replicates.cc
     metrics/intervals/resampling_engine.cc
     metrics/intervals/row_metric.cc
+    metrics/intervals/row_sums.cc
+    metrics/intervals/unit_engine.cc
+    metrics/intervals/unit_states.cc
+    metrics/intervals/unit_statistics.cc
+    metrics/intervals/weighed_rows.cc
     metrics/intervals/weighted_sums.cc
     metrics/metric.cc
     metrics/metric_base.cc

@@ -75,6 +75,7 @@ GivenWarnings::GivenWarnings(const GivenWarnings& other)
     : parts_(other.parts_) {
   const std::lock_guard<std::mutex> lock(other.mutex_);
   kinds_ = other.kinds_;
+  names_ = other.names_;
   remarked_ = other.remarked_;
 }
 
@@ -103,6 +104,17 @@ void GivenWarnings::give(const std::string& metric,
   }
   if (!speaks) return;
   for (const MetricWarning& warning : fresh) tally::give(warning);
+}
+
+void GivenWarnings::give(const MetricWarning& warning, bool speaks) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (std::find(names_.begin(), names_.end(), warning.name) != names_.end()) {
+      return;
+    }
+    names_.push_back(warning.name);
+  }
+  if (speaks) tally::give(warning);
 }
 
 void Accumulation::add_remarks(std::size_t column,

@@ -86,10 +86,13 @@ class GivenWarnings {
   /// that have not been given. `speaks`: whether on this rank.
   void give(const std::string& metric, c10::ArrayRef<const AnyState*> states,
             c10::ArrayRef<std::string> remarks, bool speaks);
+  /// Gives one about a value, unless that of its name has been given.
+  void give(const MetricWarning& warning, bool speaks);
 
  private:
   mutable std::mutex mutex_;
   std::vector<const NoteKind*> kinds_;
+  std::vector<std::string> names_;
   bool remarked_ = false;
   RowParts parts_;
 };

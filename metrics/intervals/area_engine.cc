@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -16,20 +17,22 @@ class AreaEngine final : public IntervalEngine {
       : IntervalEngine(std::move(metric), options), pairs_(std::move(pairs)) {}
 
   IntervalMethod method() const override {
-    return options_.method() == IntervalMethod::kAuto ? IntervalMethod::kDelong
-                                                      : options_.method();
+    return options_.method() == IntervalMethod::kAuto
+               ? IntervalMethod::kDelongNewcombe
+               : options_.method();
   }
   AnyState observe(Inputs inputs,
                    const std::vector<std::int64_t>&) const override {
-    const bool is_delong = method() == IntervalMethod::kDelong;
+    const bool takes_weights =
+        pairs_.takes_weights && method() != IntervalMethod::kNewcombe;
     check_counted(*metric_,
-                  pairs_.takes_weights && is_delong && inputs.size() > 2
-                      ? inputs.slice(0, 2)
-                      : inputs,
+                  takes_weights && inputs.size() > 2 ? inputs.slice(0, 2)
+                                                     : inputs,
                   pairs_.target_dims);
     return observe_batch(*metric_, inputs);
   }
-  Intervals intervals(const AnyState& state, std::int64_t n) const override {
+  Intervals intervals(const AnyState& state,
+                      const RowCount& count) const override {
     const FlatResult value = flat_result(*metric_, state);
     std::vector<AreaEstimate> estimates(value.values.size(),
                                         {kNaN, kNaN, 0, 0});
@@ -37,22 +40,39 @@ class AreaEngine final : public IntervalEngine {
       estimates.at(static_cast<std::size_t>(element)) = delong(own);
     });
     std::vector<Bounds> bounds;
+    Interval unfilled = this->unfilled(count);
     for (std::size_t i = 0; i < value.values.size(); ++i) {
-      bounds.push_back(value.values[i] == value.values[i]
-                           ? bounds_of(estimates[i])
-                           : no_bounds());
+      const AreaEstimate& own = estimates[i];
+      bounds.push_back(value.values[i] == value.values[i] ? bounds_of(own)
+                                                          : Bounds());
+      bounds.back().flags.add(
+          IntervalFlag::kSmallClass,
+          std::min(own.positives, own.negatives) < kSmallestClass);
+      const double rows = own.positives + own.negatives;
+      if (!(unfilled.counted >= rows)) unfilled.counted = rows;
     }
-    return make_intervals(value, bounds, unfilled(n));
+    return make_intervals(value, bounds, unfilled);
   }
 
  private:
   Bounds bounds_of(const AreaEstimate& estimate) const {
+    const double level = options_.level();
     const IntervalBounds ends =
-        method() == IntervalMethod::kDelong
-            ? delong_interval(estimate, options_.level())
-            : newcombe_interval(estimate.area, estimate.positives,
-                                estimate.negatives, options_.level());
-    return {ends.low, ends.high, estimate.standard_error, 0};
+        method() == IntervalMethod::kDelong ? delong_interval(estimate, level)
+        : method() == IntervalMethod::kNewcombe
+            ? newcombe_interval(estimate.area, estimate.positives,
+                                estimate.negatives, level)
+            : delong_newcombe_interval(estimate, level);
+    Bounds bounds;
+    bounds.low = ends.low;
+    bounds.high = ends.high;
+    bounds.standard_error = estimate.standard_error;
+    bounds.degrees_of_freedom = estimate.degrees_of_freedom();
+    bounds.flags.add(
+        IntervalFlag::kUnevenUnits,
+        estimate.degrees_of_freedom() + 1 <
+            0.5 * std::min(estimate.positives, estimate.negatives));
+    return bounds;
   }
 
   PairSampling pairs_;

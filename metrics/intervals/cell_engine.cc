@@ -15,9 +15,9 @@ class CellEngine final : public IntervalEngine {
       : IntervalEngine(std::move(metric), options), cells_(std::move(cells)) {}
 
   IntervalMethod method() const override {
-    return options_.method() == IntervalMethod::kAuto
-               ? IntervalMethod::kLogitDelta
-               : options_.method();
+    if (options_.method() != IntervalMethod::kAuto) return options_.method();
+    return cells_.averaged ? IntervalMethod::kMover
+                           : IntervalMethod::kLogitDelta;
   }
   bool has_bca() const override {
     return method() == IntervalMethod::kPoissonCells;
@@ -29,17 +29,34 @@ class CellEngine final : public IntervalEngine {
     check_counted(*metric_, inputs, cells_.target_dims);
     return observe_batch(source(), inputs);
   }
-  Intervals intervals(const AnyState& state, std::int64_t n) const override {
+  Intervals intervals(const AnyState& state,
+                      const RowCount& count) const override {
     const FlatResult value = flat_result(
         *metric_, cells_.source ? metric_->derive(state) : AnyState(state));
     const CellTable table = cells_.table(state);
-    const bool is_delta = method() == IntervalMethod::kLogitDelta;
-    return make_intervals(
-        value,
-        is_delta
-            ? delta_bounds(*metric_, table, value, cells_, options_.level())
-            : poisson_cell_bounds(*metric_, table, value, options_),
-        unfilled(n, is_delta ? 0 : options_.replicates()));
+    const bool is_formula = method() != IntervalMethod::kPoissonCells;
+    std::vector<Bounds> bounds;
+    if (method() == IntervalMethod::kMover && value.values.size() == 1) {
+      const auto mover = mover_bounds(table, value.values[0], *cells_.averaged,
+                                      options_.level());
+      if (mover) bounds.push_back(*mover);
+    }
+    if (bounds.empty()) {
+      bounds = is_formula
+                   ? delta_bounds(*metric_, table, value, cells_,
+                                  options_.level())
+                   : poisson_cell_bounds(*metric_, table, value, options_);
+      if (method() == IntervalMethod::kMover) {
+        for (Bounds& own : bounds) own.method = IntervalMethod::kLogitDelta;
+      }
+    }
+    Interval unfilled =
+        this->unfilled(count, is_formula ? 0 : options_.replicates());
+    unfilled.counted = 0;
+    for (const auto& cell : table.cells) {
+      unfilled.counted += static_cast<double>(cell.count);
+    }
+    return make_intervals(value, bounds, unfilled);
   }
 
  private:
@@ -56,6 +73,9 @@ std::unique_ptr<IntervalEngine> cell_engine(std::unique_ptr<Metric>& metric,
                                             const IntervalOptions& options) {
   auto cells = metric->sampling().cells;
   if (!cells) return nullptr;
+  if (options.method() == IntervalMethod::kMover && !cells->averaged) {
+    return nullptr;
+  }
   return std::make_unique<CellEngine>(std::move(metric), options,
                                       *std::move(cells));
 }

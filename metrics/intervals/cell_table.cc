@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/proportions.h"
 #include "tally/metrics/resampling/philox.h"
 #include "tally/metrics/resampling/poisson_count.h"
 
 namespace tally::internal::intervals {
-namespace {
 
 std::vector<double> sums_of(const CellTable& table) {
   std::vector<double> sums(table.sums, 0);
@@ -22,6 +22,8 @@ std::vector<double> sums_of(const CellTable& table) {
   }
   return sums;
 }
+
+namespace {
 
 std::vector<double> values_at(const Metric& metric, const CellTable& table,
                               const std::vector<double>& sums) {
@@ -60,13 +62,17 @@ Bounds logit_bounds(double value, double error, const CellSampling& range,
   const double p = (value - range.low) / width;
   Bounds bounds;
   bounds.standard_error = error;
+  bounds.degrees_of_freedom = kInfinity;
+  bounds.flags.add(IntervalFlag::kSmallClass, deciding < kSmallestClass);
   IntervalBounds ends;
   // Below, a standard error is only rounding.
   constexpr double kLeast = 1e-10;
   if (p <= 0 || p >= 1 || error < kLeast) {
-    if (!(deciding > 0)) return no_bounds();
-    const double clamped = std::min(std::max(p, 0.0), 1.0);
-    ends = wilson_interval(clamped * deciding, deciding, level);
+    bounds.flags.add(IntervalFlag::kNoVariation);
+    constexpr double kRounding = 1e-12;
+    const double bound = std::round(p);
+    if (!(deciding > 0) || !(std::abs(p - bound) < kRounding)) return bounds;
+    ends = wilson_interval(bound * deciding, deciding, level);
   } else {
     const double z = normal_quantile(0.5 + level / 2);
     const double logit = std::log(p / (1 - p));
@@ -133,7 +139,7 @@ std::vector<Bounds> delta_bounds(const Metric& metric, const CellTable& table,
             ? logit_bounds(own,
                            std::sqrt(moments_of(table, gradients, v).squares),
                            range, table.deciding, level)
-            : no_bounds());
+            : Bounds());
   }
   return bounds;
 }

@@ -19,7 +19,7 @@ enum class ComparisonMethod {
   kDelong,           ///< DeLong's covariance of two AUROCs
   kPoisson,          ///< bootstrap: each row has a weight of Poisson(1)
   kDoubleOrNothing,  ///< bootstrap: each row has a weight of 0 or 2
-  kJackknife,        ///< leaves out one block of rows at a time
+  kJackknife,        ///< leaves out one unit, or block of them, at a time
 };
 
 template <>
@@ -43,20 +43,28 @@ struct Comparison {
   double p_number() const { return internal::number_of("p_value", p_value); }
 
   /// float64, of the shape of the part: both values, first - second, the ends
-  /// of the difference's interval, and the p-value of no difference.
+  /// of the difference's interval, and the p-value of no difference; NaN where
+  /// there is none, and flags say why.
   at::Tensor first;
   at::Tensor second;
   at::Tensor difference;
   at::Tensor low;
   at::Tensor high;
   at::Tensor p_value;
+  at::Tensor standard_error;  ///< of the difference; NaN: not known
+  /// See Interval.
+  at::Tensor degrees_of_freedom;
   double level = 0;
   ComparisonMethod method = ComparisonMethod::kAuto;  ///< the one used
-  std::int64_t n = 0;                                 ///< rows, over all ranks
+  std::int64_t n = 0;         ///< rows that came, over all ranks
+  double counted = 0;         ///< see Interval
+  double units = 0;           ///< that count
+  std::string unit = "row";   ///< "row", "group", "query", "image"
   std::int64_t replicates = 0;  ///< or blocks; 0 for formulas
   /// Replicates, or blocks, in which either has no value: the most for any
   /// element.
   std::int64_t undefined = 0;
+  IntervalFlags flags;  ///< of any element
 };
 
 /// Comparisons by name.

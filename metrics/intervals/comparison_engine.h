@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tally/metrics/intervals/comparison.h"
+#include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/model_comparison_options.h"
 #include "tally/metrics/metric.h"
 #include "tally/state/state.h"
@@ -31,16 +32,19 @@ class ComparisonEngine {
   /// IntervalEngine.
   virtual AnyState observe(Inputs first, Inputs second,
                            const std::vector<std::int64_t>& ids) const = 0;
-  /// Of `n` rows.
-  virtual Comparisons compare(const AnyState& state, std::int64_t n) const = 0;
+  virtual Comparisons compare(const AnyState& state,
+                              const RowCount& count) const = 0;
 
  protected:
-  /// Of numbers, `n` of which are NaN at first.
-  Comparison unfilled(std::int64_t n) const;
+  /// Of numbers, which are NaN at first.
+  Comparison unfilled(const RowCount& count) const;
 
  private:
   ModelComparisonOptions options_;
 };
+
+/// Those of a comparison, for loops over them.
+std::vector<at::Tensor*> tensors_of(Comparison& comparison);
 
 /// Checks a batch as the metric's update() does.
 void check_inputs(const Metric& metric, Inputs inputs);

@@ -10,6 +10,7 @@
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/intervals/curve_samples.h"
+#include "tally/metrics/intervals/interval_flags.h"
 #include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/intervals/resampling_engine.h"
 #include "tally/metrics/sampling.h"
@@ -17,37 +18,6 @@
 
 namespace tally::internal::intervals {
 namespace {
-
-bool are_numbers(const std::vector<CurveSample>& samples) {
-  return std::all_of(samples.begin(), samples.end(), [](const auto& sample) {
-    return sample.score == sample.score && std::isfinite(sample.weight) &&
-           sample.weight >= 0;
-  });
-}
-
-// The order of equal scores decides the last digits of weighted sums.
-void sort_samples(CurveArea kind, std::vector<CurveSample>& samples) {
-  const bool is_ascending = kind == CurveArea::kRoc;
-  std::sort(samples.begin(), samples.end(),
-            [=](const CurveSample& a, const CurveSample& b) {
-              if (a.score != b.score) {
-                return is_ascending ? a.score < b.score : a.score > b.score;
-              }
-              return std::tie(a.is_positive, a.id, a.weight) <
-                     std::tie(b.is_positive, b.id, b.weight);
-            });
-}
-
-/// Calls use(begin, end) for sorted samples of equal scores.
-template <class Use>
-void for_each_score(const std::vector<CurveSample>& samples, const Use& use) {
-  for (std::size_t begin = 0, end = 0; begin < samples.size(); begin = end) {
-    while (end < samples.size() && samples[end].score == samples[begin].score) {
-      ++end;
-    }
-    use(begin, end);
-  }
-}
 
 std::vector<std::uint8_t> marks_of(CurveArea kind,
                                    const std::vector<CurveSample>& samples) {
@@ -88,7 +58,13 @@ class CurveEngine final : public ResamplingEngine {
       : ResamplingEngine(std::move(metric), options),
         scores_(std::move(scores)) {}
 
-  bool has_bca() const override { return scores_.area == CurveArea::kRoc; }
+  IntervalMethod method() const override {
+    return has_replicates() ? ResamplingEngine::method()
+                            : IntervalMethod::kObuchowski;
+  }
+  bool has_bca() const override {
+    return has_replicates() && scores_.area == CurveArea::kRoc;
+  }
   AnyState identity() const override {
     return identity_with(AnyState::of(CurveIds()));
   }
@@ -98,6 +74,13 @@ class CurveEngine final : public ResamplingEngine {
                                               std::int64_t) const override {
     return {replicate_areas(scores_.area, weights_, samples_of(state))};
   }
+  Intervals intervals(const AnyState& state,
+                      const RowCount& count) const override;
+  std::optional<DrawnResult> draw(const AnyState& state,
+                                  const RowCount& count) const override {
+    if (!has_replicates()) return std::nullopt;
+    return ResamplingEngine::draw(state, count);
+  }
 
  protected:
   std::vector<double> accelerations(const AnyState& state,
@@ -106,6 +89,10 @@ class CurveEngine final : public ResamplingEngine {
   }
 
  private:
+  bool has_replicates() const {
+    return options_.method() == IntervalMethod::kPoisson ||
+           options_.method() == IntervalMethod::kDoubleOrNothing;
+  }
   at::Tensor kept_positions(Inputs inputs) const;
   std::vector<CurveSample> samples_of(const AnyState& state) const;
 
@@ -188,6 +175,7 @@ std::vector<CurveSample> CurveEngine::samples_of(const AnyState& state) const {
     const auto* const weight =
         own_weights.defined() ? own_weights.const_data_ptr<double>() : nullptr;
     for (std::int64_t i = 0; i < scores.numel(); ++i) {
+      if (code[i] > 1) continue;
       samples.push_back(
           {score[i], weight == nullptr ? 1 : weight[i], id[i], code[i] == 1});
     }
@@ -197,6 +185,37 @@ std::vector<CurveSample> CurveEngine::samples_of(const AnyState& state) const {
   add(kept.front(), ids.unweighted);
   add(kept.back(), ids.weighted);
   return samples;
+}
+
+Intervals CurveEngine::intervals(const AnyState& state,
+                                 const RowCount& count) const {
+  if (has_replicates()) return ResamplingEngine::intervals(state, count);
+  const FlatResult value = flat_result(*metric_, whole(state));
+  const ClusteredArea area = clustered_area(samples_of(state));
+  Interval unfilled = this->unfilled(count);
+  unfilled.units = area.clusters;
+  unfilled.counted = area.estimate.positives + area.estimate.negatives;
+  Bounds bounds;
+  bounds.flags.add(IntervalFlag::kFewUnits,
+                   area.clusters < (count.are_groups ? kFewGroups : kFewRows));
+  bounds.flags.add(
+      IntervalFlag::kSmallClass,
+      std::min(area.estimate.positives, area.estimate.negatives) <
+          kSmallestClass);
+  if (value.values[0] == value.values[0]) {
+    const double error = area.estimate.standard_error;
+    bounds.standard_error = error;
+    bounds.degrees_of_freedom = area.estimate.degrees_of_freedom();
+    bounds.flags.add(IntervalFlag::kNoVariation, !(error > 0));
+    // In perfect order, clusters say what so many rows would.
+    if (area.estimate.degrees_of_freedom() > 0) {
+      const IntervalBounds ends =
+          delong_interval(area.estimate, options_.level());
+      bounds.low = ends.low;
+      bounds.high = ends.high;
+    }
+  }
+  return make_intervals(value, {bounds}, unfilled);
 }
 
 }  // namespace
@@ -245,59 +264,6 @@ std::vector<double> replicate_areas(CurveArea kind,
     areas.push_back(all_pairs > 0 ? sums.area[r] / all_pairs : kNaN);
   }
   return areas;
-}
-
-double roc_acceleration(std::vector<CurveSample> samples) {
-  if (!are_numbers(samples)) return 0;
-  sort_samples(CurveArea::kRoc, samples);
-  double positives = 0;
-  double negatives = 0;
-  double pairs = 0;
-  const auto visit = [&](const auto& use) {
-    double below[2] = {0, 0};
-    for_each_score(samples, [&](std::size_t begin, std::size_t end) {
-      double own[2] = {0, 0};
-      for (std::size_t i = begin; i < end; ++i) {
-        own[samples[i].is_positive] += samples[i].weight;
-      }
-      use(begin, end, below, own);
-      for (const int i : {0, 1}) below[i] += own[i];
-    });
-  };
-  visit([&](std::size_t, std::size_t, const double* below, const double* own) {
-    pairs += own[1] * (below[0] + own[0] / 2);
-    negatives += own[0];
-    positives += own[1];
-  });
-  if (!(positives > 0) || !(negatives > 0)) return 0;
-  const double area = pairs / positives / negatives;
-  std::vector<std::pair<std::int64_t, double>> terms;
-  visit([&](std::size_t begin, std::size_t end, const double* below,
-            const double* own) {
-    const double of_positive =
-        ((below[0] + own[0] / 2) / negatives - area) / positives;
-    const double of_negative =
-        (1 - (below[1] + own[1] / 2) / positives - area) / negatives;
-    for (std::size_t i = begin; i < end; ++i) {
-      const CurveSample& sample = samples[i];
-      terms.emplace_back(
-          sample.id,
-          sample.weight * (sample.is_positive ? of_positive : of_negative));
-    }
-  });
-  std::sort(terms.begin(), terms.end());
-  double squares = 0;
-  double cubes = 0;
-  for (std::size_t i = 0; i < terms.size();) {
-    const std::int64_t id = terms[i].first;
-    double sum = 0;
-    for (; i < terms.size() && terms[i].first == id; ++i) {
-      sum += terms[i].second;
-    }
-    squares += sum * sum;
-    cubes += sum * sum * sum;
-  }
-  return squares > 0 ? cubes / (6 * std::pow(squares, 1.5)) : 0;
 }
 
 std::unique_ptr<IntervalEngine> curve_engine(std::unique_ptr<Metric>& metric,

@@ -8,10 +8,9 @@
 
 namespace tally::internal::intervals {
 
-/// What engine.draw() gives for a state of `rows` whose ids have this digest.
+/// What engine.draw() gives for a state of these rows.
 std::optional<Replicates> drawn_replicates(const IntervalEngine& engine,
                                            const AnyState& state,
-                                           std::int64_t rows,
-                                           std::int64_t digest);
+                                           const RowCount& count);
 
 }  // namespace tally::internal::intervals

@@ -3,7 +3,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <string>
 
+#include "tally/metrics/intervals/interval_flags.h"
 #include "tally/metrics/intervals/named_parts.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/results.h"
@@ -21,16 +23,21 @@ enum class IntervalMethod {
   kPoissonCells,     ///< bootstrap: each count k becomes Poisson(k)
   kPoisson,          ///< bootstrap: each row has a weight of Poisson(1)
   kDoubleOrNothing,  ///< bootstrap: each row has a weight of 0 or 2
-  kJackknife,        ///< leaves out one block of rows at a time
+  kJackknife,        ///< leaves out one unit, or block of them, at a time
+  kMover,            ///< of classes' Wilson intervals, for their mean
+  kDelongNewcombe,   ///< the wider ends of both, of an AUROC
+  kObuchowski,       ///< DeLong's variance of an AUROC of rows in groups
+  kDeleteOne,        ///< the jackknife of single rows in closed form
 };
 
 template <>
 struct EnumNames<IntervalMethod> {
   static constexpr const char* kNames[] = {
-      "auto",          "wilson",  "clopper_pearson",
-      "logit_delta",   "delong",  "newcombe",
-      "poisson_cells", "poisson", "double_or_nothing",
-      "jackknife"};
+      "auto",          "wilson",     "clopper_pearson",
+      "logit_delta",   "delong",     "newcombe",
+      "poisson_cells", "poisson",    "double_or_nothing",
+      "jackknife",     "mover",      "delong_newcombe",
+      "obuchowski",    "delete_one"};
 };
 
 /// How the ends of an interval follow from replicates.
@@ -66,18 +73,28 @@ struct Interval {
   }
 
   /// float64, of the same shape. The ends are NaN where there is no interval:
-  /// for a value that is NaN, and where over 5 % of the replicates are.
+  /// flags say why.
   at::Tensor value;
   at::Tensor low;
   at::Tensor high;
   at::Tensor standard_error;
+  /// Of Student's t; infinity for the normal distribution, NaN for methods that
+  /// use neither.
+  at::Tensor degrees_of_freedom;
   Dimensions dimensions;  ///< of each of these
   double level = 0;
   IntervalMethod method = IntervalMethod::kAuto;  ///< the one used
-  std::int64_t n = 0;                             ///< rows, over all ranks
-  std::int64_t replicates = 0;                    ///< or blocks; 0 for formulas
+  std::int64_t n = 0;  ///< rows that came, over all ranks
+  /// Those that count, neither ignored nor without weight; of weighted rows the
+  /// sum of their weights. NaN: not known.
+  double counted = 0;
+  /// What is drawn as a whole, and how many of them count.
+  double units = 0;
+  std::string unit = "row";     ///< "row", "group", "query", "image"
+  std::int64_t replicates = 0;  ///< or blocks; 0 for formulas
   /// Replicates, or blocks, without a value: the most for any element.
   std::int64_t undefined = 0;
+  IntervalFlags flags;  ///< of any element
 };
 
 /// Intervals by name.

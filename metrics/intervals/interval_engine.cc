@@ -14,7 +14,6 @@
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/intervals/proportions.h"
-#include "tally/metrics/resampling/jackknife.h"
 
 namespace tally {
 namespace internal::intervals {
@@ -75,7 +74,16 @@ std::pair<double, double> logit_normal_ends(double value, double width) {
 
 }  // namespace
 
-Bounds no_bounds() { return {kNaN, kNaN, kNaN, 0}; }
+Bounds Bounds::of(const UnitInterval& interval) {
+  Bounds bounds;
+  bounds.low = interval.ends.low;
+  bounds.high = interval.ends.high;
+  bounds.standard_error = interval.spread.standard_error;
+  bounds.degrees_of_freedom = interval.spread.degrees_of_freedom;
+  bounds.flags = interval.spread.flags;
+  bounds.method = interval.method;
+  return bounds;
+}
 
 AnyState IntervalEngine::observe_batch(const Metric& metric, Inputs inputs) {
   AnyState batch = metric.make_batch();
@@ -83,13 +91,18 @@ AnyState IntervalEngine::observe_batch(const Metric& metric, Inputs inputs) {
   return batch;
 }
 
-Interval IntervalEngine::unfilled(std::int64_t n,
+Interval IntervalEngine::unfilled(const RowCount& count,
                                   std::int64_t replicates) const {
+  const MetricSampling sampling = metric_->sampling();
   Interval interval;
   interval.level = options_.level();
   interval.method = method();
-  interval.n = n;
+  interval.n = count.rows;
+  interval.counted = kNaN;
+  interval.units = static_cast<double>(count.units);
+  interval.unit = count.are_groups ? "group" : sampling.unit;
   interval.replicates = replicates;
+  interval.flags.add(IntervalFlag::kSelected, sampling.is_selected);
   return interval;
 }
 
@@ -127,8 +140,16 @@ Intervals make_intervals(const FlatResult& value,
     interval.low = filled(&Bounds::low);
     interval.high = filled(&Bounds::high);
     interval.standard_error = filled(&Bounds::standard_error);
+    interval.degrees_of_freedom = filled(&Bounds::degrees_of_freedom);
+    bool has_one_method = true;
     for (std::int64_t i = 0; i < part.numel(); ++i, ++next) {
       interval.undefined = std::max(interval.undefined, next->undefined);
+      interval.flags.add(next->flags);
+      has_one_method = has_one_method && next->method == next[-i].method;
+    }
+    if (has_one_method && part.numel() > 0 &&
+        next[-1].method != IntervalMethod::kAuto) {
+      interval.method = next[-1].method;
     }
     intervals.add(name, std::move(interval));
   }
@@ -142,14 +163,18 @@ Bounds replicate_bounds(double value, std::vector<double>& replicates,
   replicates.erase(std::remove_if(replicates.begin(), replicates.end(),
                                   [](double each) { return each != each; }),
                    replicates.end());
-  Bounds bounds = no_bounds();
+  Bounds bounds;
   bounds.undefined = static_cast<std::int64_t>(all - replicates.size());
-  if (value != value || too_many_undefined(bounds.undefined, all) ||
-      replicates.size() < 2) {
-    return bounds;
-  }
+  const bool has_too_many = too_many_undefined(bounds.undefined, all);
+  bounds.flags.add(IntervalFlag::kUndefinedBlocks, has_too_many);
+  if (value != value || has_too_many || replicates.size() < 2) return bounds;
   const double tail = (1 - level) / 2;
   bounds.standard_error = deviation(replicates);
+  // All equal, which says nothing of other rows.
+  if (!(bounds.standard_error > 0)) {
+    bounds.flags.add(IntervalFlag::kNoVariation);
+    return bounds;
+  }
   const double width = normal_quantile(1 - tail) * bounds.standard_error;
   switch (ends) {
     case ReplicateInterval::kNormal:
@@ -168,28 +193,6 @@ Bounds replicate_bounds(double value, std::vector<double>& replicates,
                           : std::make_pair(tail, 1 - tail);
   bounds.low = quantile(replicates, levels.first);
   bounds.high = quantile(replicates, levels.second);
-  return bounds;
-}
-
-Bounds jackknife_bounds(double value, const std::vector<double>& without,
-                        double level) {
-  Bounds bounds = no_bounds();
-  std::vector<double> defined;
-  for (const double each : without) {
-    if (each == each) defined.push_back(each);
-  }
-  bounds.undefined = static_cast<std::int64_t>(without.size() - defined.size());
-  if (value != value || too_many_undefined(bounds.undefined, without.size()) ||
-      defined.size() < 2) {
-    return bounds;
-  }
-  bounds.standard_error = std::sqrt(jackknife_variance(defined));
-  const double width =
-      student_t_quantile(0.5 + level / 2,
-                         static_cast<double>(defined.size()) - 1) *
-      bounds.standard_error;
-  bounds.low = value - width;
-  bounds.high = value + width;
   return bounds;
 }
 
@@ -220,8 +223,9 @@ void check_counted(const Metric& metric, Inputs inputs, std::int64_t dims) {
 }  // namespace internal::intervals
 
 Interval copy_of(Interval interval) {
-  for (at::Tensor* each : {&interval.value, &interval.low, &interval.high,
-                           &interval.standard_error}) {
+  for (at::Tensor* each :
+       {&interval.value, &interval.low, &interval.high,
+        &interval.standard_error, &interval.degrees_of_freedom}) {
     if (each->defined()) *each = each->clone();
   }
   return interval;

@@ -11,6 +11,7 @@
 
 #include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/intervals/interval_options.h"
+#include "tally/metrics/intervals/unit_statistics.h"
 #include "tally/metrics/metric.h"
 #include "tally/state/state.h"
 #include "tally/state/state_key.h"
@@ -28,10 +29,23 @@ struct FlatResult {
 };
 FlatResult flat_result(const Metric& metric, const AnyState& state);
 
-/// A value, and those of each of its elements in replicates or without blocks.
+/// What there is of all rows.
+struct RowCount {
+  std::int64_t rows = 0;    ///< that came
+  std::int64_t units = 0;   ///< groups, or rows
+  bool are_groups = false;  ///< of rows, or of a metric's own units
+  std::int64_t digest = 0;  ///< of the ids, in any order
+};
+
+/// A value, and those of each of its elements in replicates or without units.
 struct DrawnResult {
   FlatResult value;
   std::vector<std::vector<double>> replicates;  // of each element
+  // For those without units:
+  UnitBasis basis;
+  std::vector<std::int64_t> ids;
+  std::vector<bool> are_means;  // of what units have alone
+  double counted = 0;           // rows, or their weights
 };
 
 /// One method of estimating intervals: what it accumulates, and what follows.
@@ -55,18 +69,19 @@ class IntervalEngine {
   /// use them.
   virtual AnyState observe(Inputs inputs,
                            const std::vector<std::int64_t>& ids) const = 0;
-  /// Of `n` rows.
-  virtual Intervals intervals(const AnyState& state, std::int64_t n) const = 0;
+  virtual Intervals intervals(const AnyState& state,
+                              const RowCount& count) const = 0;
   /// The replicates by id, if the method has any and there are rows.
-  virtual std::optional<DrawnResult> draw(const AnyState&, std::int64_t) const {
+  virtual std::optional<DrawnResult> draw(const AnyState&,
+                                          const RowCount&) const {
     return std::nullopt;
   }
 
  protected:
   /// The batch's state of the metric.
   static AnyState observe_batch(const Metric& metric, Inputs inputs);
-  /// An interval of `n` rows that has no value yet.
-  Interval unfilled(std::int64_t n, std::int64_t replicates = 0) const;
+  /// An interval that has no value yet.
+  Interval unfilled(const RowCount& count, std::int64_t replicates = 0) const;
 
   std::unique_ptr<Metric> metric_;
   IntervalOptions options_;
@@ -74,12 +89,16 @@ class IntervalEngine {
 
 /// One element's interval.
 struct Bounds {
-  double low = 0;
-  double high = 0;
-  double standard_error = 0;
+  double low = kNaN;
+  double high = kNaN;
+  double standard_error = kNaN;
   std::int64_t undefined = 0;
+  double degrees_of_freedom = kNaN;
+  IntervalFlags flags = {};
+  IntervalMethod method = IntervalMethod::kAuto;  ///< if not the engine's
+
+  static Bounds of(const UnitInterval& interval);
 };
-Bounds no_bounds();
 
 /// The intervals of a result's parts, given those of its elements in order.
 Intervals make_intervals(const FlatResult& value,
@@ -91,10 +110,6 @@ Intervals make_intervals(const FlatResult& value,
 Bounds replicate_bounds(double value, std::vector<double>& replicates,
                         ReplicateInterval ends, double level,
                         double acceleration = 0);
-/// The ends from the values without one block each.
-Bounds jackknife_bounds(double value, const std::vector<double>& without,
-                        double level);
-
 /// The number of rows that all inputs with rows have, and 1 if they are 0-dim
 /// tensors. Throws c10::ValueError if numbers differ.
 std::int64_t rows_of_inputs(Inputs inputs);

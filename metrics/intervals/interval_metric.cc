@@ -11,9 +11,10 @@
 #include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/intervals/drawn_replicates.h"
 #include "tally/metrics/intervals/interval_engine.h"
-#include "tally/metrics/intervals/jackknife_engine.h"
 #include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/intervals/replicate_engine.h"
+#include "tally/metrics/intervals/row_sums.h"
+#include "tally/metrics/intervals/unit_engine.h"
 #include "tally/metrics/sampling.h"
 #include "tally/state/joined.h"
 
@@ -32,6 +33,9 @@ bool is_formula(IntervalMethod method) {
     case IntervalMethod::kDelong:
     case IntervalMethod::kNewcombe:
     case IntervalMethod::kPoissonCells:
+    case IntervalMethod::kMover:
+    case IntervalMethod::kDelongNewcombe:
+    case IntervalMethod::kDeleteOne:
       return true;
     default:
       return false;
@@ -58,9 +62,17 @@ std::unique_ptr<IntervalEngine> replicate_engine(
   return std::make_unique<ReplicateEngine>(std::move(metric), options);
 }
 
-std::unique_ptr<IntervalEngine> jackknife_engine(
+std::unique_ptr<IntervalEngine> unit_engine(std::unique_ptr<Metric>& metric,
+                                            const IntervalOptions& options) {
+  return std::make_unique<UnitEngine>(std::move(metric), options);
+}
+
+// Obuchowski's, of an area under one ROC curve.
+std::unique_ptr<IntervalEngine> clustered_engine(
     std::unique_ptr<Metric>& metric, const IntervalOptions& options) {
-  return std::make_unique<JackknifeEngine>(std::move(metric), options);
+  const auto scores = metric->sampling().scores;
+  if (!scores || scores->area != CurveArea::kRoc) return nullptr;
+  return curve_engine(metric, options);
 }
 
 std::unique_ptr<IntervalEngine> bca_engine(std::unique_ptr<Metric>& metric,
@@ -79,15 +91,14 @@ std::unique_ptr<IntervalEngine> automatic_engine(
     if (auto engine = bca_engine(metric, options)) return engine;
   }
   if (options.grouped()) {
-    if (auto engine = curve_engine(metric, options)) return engine;
+    if (auto engine = clustered_engine(metric, options)) return engine;
   } else {
-    for (const Make make : {proportion_engine, cell_engine, area_engine}) {
+    for (const Make make :
+         {proportion_engine, cell_engine, area_engine, delete_one_engine}) {
       if (auto engine = make(metric, options)) return engine;
     }
   }
-  return resampling_method(*metric) == IntervalMethod::kPoisson
-             ? replicate_engine(metric, options)
-             : jackknife_engine(metric, options);
+  return unit_engine(metric, options);
 }
 
 std::unique_ptr<IntervalEngine> engine_of(std::unique_ptr<Metric>& metric,
@@ -98,15 +109,21 @@ std::unique_ptr<IntervalEngine> engine_of(std::unique_ptr<Metric>& metric,
       return proportion_engine(metric, options);
     case IntervalMethod::kLogitDelta:
     case IntervalMethod::kPoissonCells:
+    case IntervalMethod::kMover:
       return cell_engine(metric, options);
     case IntervalMethod::kDelong:
     case IntervalMethod::kNewcombe:
+    case IntervalMethod::kDelongNewcombe:
       return area_engine(metric, options);
+    case IntervalMethod::kDeleteOne:
+      return delete_one_engine(metric, options);
+    case IntervalMethod::kObuchowski:
+      return clustered_engine(metric, options);
     case IntervalMethod::kPoisson:
     case IntervalMethod::kDoubleOrNothing:
       return replicate_engine(metric, options);
     case IntervalMethod::kJackknife:
-      return jackknife_engine(metric, options);
+      return unit_engine(metric, options);
     default:
       return automatic_engine(metric, options);
   }
@@ -125,9 +142,12 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
   TORCH_CHECK_VALUE(!is_extreme(metric->make_state()), metric->name(),
                     " has no interval: the largest and smallest values of "
                     "resampled rows do not vary like those of new rows");
+  const char* const refusal = metric->sampling().refusal;
+  TORCH_CHECK_VALUE(refusal == nullptr, metric->name(), " has no interval: ",
+                    refusal);
   TORCH_CHECK_VALUE(!options.grouped() || !is_formula(options.method()),
-                    "expected method poisson, double_or_nothing or jackknife "
-                    "for grouped rows, got ",
+                    "expected method jackknife, obuchowski, poisson or "
+                    "double_or_nothing for grouped rows, got ",
                     text_of(options.method()));
   metric->set_dtype(at::kDouble);
   auto engine = engine_of(metric, options);
@@ -147,18 +167,13 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
 
 namespace intervals = internal::intervals;
 
-IntervalMethod resampling_method(const Metric& metric) {
-  return intervals::is_sum_of_rows(metric.make_state())
-             ? IntervalMethod::kPoisson
-             : IntervalMethod::kJackknife;
-}
-
 std::vector<IntervalMethod> interval_methods(const Metric& metric) {
   const AnyState state = metric.make_state();
   if (internal::depends_on_batches(metric) || intervals::is_extreme(state)) {
     return {};
   }
   const MetricSampling sampling = metric.sampling();
+  if (sampling.refusal != nullptr) return {};
   std::vector<IntervalMethod> methods;
   const auto add = [&](bool fits, std::initializer_list<IntervalMethod> some) {
     if (fits) methods.insert(methods.end(), some);
@@ -166,15 +181,18 @@ std::vector<IntervalMethod> interval_methods(const Metric& metric) {
   const bool adds_up = intervals::is_sum_of_rows(state);
   add(sampling.rate.has_value(),
       {IntervalMethod::kWilson, IntervalMethod::kClopperPearson});
+  add(sampling.cells && sampling.cells->averaged, {IntervalMethod::kMover});
   add(sampling.cells.has_value(),
       {IntervalMethod::kLogitDelta, IntervalMethod::kPoissonCells});
   add(sampling.pairs.has_value(),
-      {IntervalMethod::kDelong, IntervalMethod::kNewcombe});
-  add(!adds_up, {IntervalMethod::kJackknife});
+      {IntervalMethod::kDelongNewcombe, IntervalMethod::kDelong,
+       IntervalMethod::kNewcombe});
+  add(sampling.scores && sampling.scores->area == CurveArea::kPrecisionRecall,
+      {IntervalMethod::kDeleteOne});
+  add(true, {IntervalMethod::kJackknife});
   add(adds_up || sampling.rate || sampling.cells || sampling.scores ||
           sampling.row_sums,
       {IntervalMethod::kPoisson, IntervalMethod::kDoubleOrNothing});
-  add(adds_up, {IntervalMethod::kJackknife});
   return methods;
 }
 
@@ -207,9 +225,15 @@ Intervals IntervalMetric::compute() {
   return compute_by(
       value_,
       [&](internal::StateRows& rows) {
-        return engine_->intervals(state_of(rows), count_of(rows).rows);
+        return engine_->intervals(state_of(rows), count_of(rows));
       },
-      [](Intervals&) {});
+      [&](Intervals& intervals) {
+        IntervalFlags flags;
+        for (const auto& [name, part] : intervals) {
+          if (part.n > 0) flags.add(part.flags);
+        }
+        warn_of(flags);
+      });
 }
 
 PendingValue<Intervals> IntervalMetric::sync_async() {
@@ -219,7 +243,7 @@ PendingValue<Intervals> IntervalMetric::sync_async() {
     return [snapshot = std::make_shared<const IntervalMetric>(
                 std::move(empty))](internal::StateRows& rows) {
       return snapshot->engine_->intervals(state_of(rows),
-                                          snapshot->count_of(rows).rows);
+                                          snapshot->count_of(rows));
     };
   });
 }
@@ -227,9 +251,8 @@ PendingValue<Intervals> IntervalMetric::sync_async() {
 Replicates IntervalMetric::replicates() {
   std::optional<Replicates> drawn;
   const auto draw = [&](internal::StateRows& rows) {
-    const Count count = count_of(rows);
-    drawn = intervals::drawn_replicates(*engine_, state_of(rows), count.rows,
-                                        count.digest);
+    const intervals::RowCount count = count_of(rows);
+    drawn = intervals::drawn_replicates(*engine_, state_of(rows), count);
     TORCH_CHECK_VALUE(
         drawn, kName,
         ": expected rows, and method poisson, double_or_nothing or "

@@ -18,10 +18,6 @@ namespace internal::intervals {
 class IntervalEngine;
 }  // namespace internal::intervals
 
-/// The method by which any metric has replicates(): kPoisson if its state is a
-/// sum over rows, and kJackknife otherwise.
-IntervalMethod resampling_method(const Metric& metric);
-
 /// The methods that fit a metric with its options and rows in no groups: those
 /// of what it says about its rows (MetricSampling), the one that kAuto selects
 /// first, then what resamples. Empty if it has no interval.

@@ -24,13 +24,15 @@ struct IntervalOptions {
   /// Number of bootstrap replicates, at least 2. Percentiles need about 1000, a
   /// standard deviation 200.
   TORCH_ARG(std::int64_t, replicates) = 1000;
-  /// Number of blocks of the jackknife, at least 2.
-  TORCH_ARG(std::int64_t, blocks) = 20;
+  /// Up to so many units the jackknife leaves out one at a time; of more, it
+  /// divides them into so many blocks, by seed and id. At least 2.
+  TORCH_ARG(std::int64_t, blocks) = 200;
   /// Seed of the random numbers.
   TORCH_ARG(std::int64_t, seed) = 0;
-  /// Whether rows with the same id belong together, such as those of a query or
-  /// a user: such a group is drawn as a whole, wherever its rows are. Without,
-  /// an id that repeats is an error.
+  /// Whether rows with the same id belong together, such as those of a patient
+  /// or a user: such a group is drawn as a whole, wherever its rows are.
+  /// Without, an id that repeats is an error. A metric's own units, the queries
+  /// of a retrieval metric, need no group.
   TORCH_ARG(bool, grouped) = false;
 
  public:

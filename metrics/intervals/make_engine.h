@@ -28,7 +28,12 @@ std::unique_ptr<IntervalEngine> cell_engine(std::unique_ptr<Metric>& metric,
 std::unique_ptr<IntervalEngine> area_engine(std::unique_ptr<Metric>& metric,
                                             const IntervalOptions& options);
 
-/// Replicates of the areas under exact curves of a binary classifier: AUROC and
+/// The average precision of an exact curve of single rows, without each of
+/// them; null for other metrics, and `metric` is then unchanged.
+std::unique_ptr<IntervalEngine> delete_one_engine(
+    std::unique_ptr<Metric>& metric, const IntervalOptions& options);
+
+/// Obuchowski's intervals of rows in groups, and replicates of the areas under exact curves of a binary classifier: AUROC and
 /// average precision. Takes the metric if it is such a one, and otherwise
 /// returns null.
 std::unique_ptr<IntervalEngine> curve_engine(std::unique_ptr<Metric>& metric,

@@ -22,16 +22,14 @@ std::string method_name(ComparisonMethod method) {
   return OptionType<ComparisonMethod>::print(method);
 }
 
-IntervalMethod interval_method(ComparisonMethod method, const Metric& metric) {
+IntervalMethod interval_method(ComparisonMethod method) {
   switch (method) {
     case ComparisonMethod::kPoisson:
       return IntervalMethod::kPoisson;
     case ComparisonMethod::kDoubleOrNothing:
       return IntervalMethod::kDoubleOrNothing;
-    case ComparisonMethod::kJackknife:
-      return IntervalMethod::kJackknife;
     default:
-      return resampling_method(metric);
+      return IntervalMethod::kJackknife;
   }
 }
 
@@ -57,20 +55,22 @@ class ResampledEngine final : public ComparisonEngine {
     AnyState own = each_->observe(first, ids);
     return both(std::move(own), each_->observe(second, ids));
   }
-  Comparisons compare(const AnyState& state, std::int64_t n) const override {
+  Comparisons compare(const AnyState& state,
+                      const RowCount& count) const override {
     const auto& parts = state.get<StateParts>().parts();
-    const auto first = drawn_replicates(*each_, parts[0], n, /*digest=*/0);
-    const auto second = drawn_replicates(*each_, parts[1], n, /*digest=*/0);
+    const auto first = drawn_replicates(*each_, parts[0], count);
+    const auto second = drawn_replicates(*each_, parts[1], count);
     if (first && second) {
       return tally::compare(*first, *second, options().level());
     }
     Comparisons without;
     for (const auto& [name, value] :
          flat_result(metric(), metric().make_state()).results) {
-      Comparison part = unfilled(n);
+      Comparison part = unfilled(count);
       part.first = part.second = value;
       part.difference = at::full(value.sizes(), kNaN, at::kDouble);
       part.low = part.high = part.p_value = part.difference;
+      part.standard_error = part.degrees_of_freedom = part.difference;
       without.add(name, std::move(part));
     }
     return without;
@@ -96,16 +96,26 @@ IntervalOptions interval_options(const ModelComparisonOptions& options) {
 
 }  // namespace
 
-Comparison ComparisonEngine::unfilled(std::int64_t n) const {
+std::vector<at::Tensor*> tensors_of(Comparison& comparison) {
+  return {&comparison.first,          &comparison.second,
+          &comparison.difference,     &comparison.low,
+          &comparison.high,           &comparison.p_value,
+          &comparison.standard_error, &comparison.degrees_of_freedom};
+}
+
+Comparison ComparisonEngine::unfilled(const RowCount& count) const {
   Comparison comparison;
-  for (at::Tensor* number :
-       {&comparison.first, &comparison.second, &comparison.difference,
-        &comparison.low, &comparison.high, &comparison.p_value}) {
+  for (at::Tensor* number : tensors_of(comparison)) {
     *number = at::full({}, kNaN, at::kDouble);
   }
+  const MetricSampling sampling = metric().sampling();
   comparison.level = options_.level();
   comparison.method = method();
-  comparison.n = n;
+  comparison.n = count.rows;
+  comparison.counted = kNaN;
+  comparison.units = static_cast<double>(count.units);
+  comparison.unit = count.are_groups ? "group" : sampling.unit;
+  comparison.flags.add(IntervalFlag::kSelected, sampling.is_selected);
   return comparison;
 }
 
@@ -149,7 +159,7 @@ std::unique_ptr<ComparisonEngine> make_comparison_engine(
   if (engine) return engine;
   TORCH_CHECK_VALUE(!is_test, "expected a metric that method ",
                     method_name(method), " fits, got ", metric->repr());
-  each.method(interval_method(method, *metric));
+  each.method(interval_method(method));
   return std::make_unique<ResampledEngine>(make_engine(std::move(metric), each),
                                            options);
 }
@@ -159,9 +169,7 @@ std::unique_ptr<ComparisonEngine> make_comparison_engine(
 namespace intervals = internal::intervals;
 
 Comparison copy_of(Comparison comparison) {
-  for (at::Tensor* each :
-       {&comparison.first, &comparison.second, &comparison.difference,
-        &comparison.low, &comparison.high, &comparison.p_value}) {
+  for (at::Tensor* each : intervals::tensors_of(comparison)) {
     if (each->defined()) *each = each->clone();
   }
   return comparison;
@@ -188,7 +196,8 @@ ModelComparison::ModelComparison(OwnedMetric metric, Options options)
 ModelComparison::ModelComparison(
     std::unique_ptr<intervals::ComparisonEngine> engine)
     : RowMetric({kName, engine->uses_ids(), engine->options().grouped()},
-                engine->metric(), engine->identity(), engine->key()),
+                engine->metric(), engine->identity(), engine->key(),
+                /*added_inputs=*/1),
       engine_(std::move(engine)) {
   const auto declared = metric().inputs();
   if (declared.empty()) return;
@@ -229,9 +238,15 @@ Comparisons ModelComparison::compute() {
   return compute_by(
       value_,
       [&](internal::StateRows& rows) {
-        return engine_->compare(state_of(rows), count_of(rows).rows);
+        return engine_->compare(state_of(rows), count_of(rows));
       },
-      [](Comparisons&) {});
+      [&](Comparisons& comparisons) {
+        IntervalFlags flags;
+        for (const auto& [name, part] : comparisons) {
+          if (part.n > 0) flags.add(part.flags);
+        }
+        warn_of(flags);
+      });
 }
 
 PendingValue<Comparisons> ModelComparison::sync_async() {
@@ -241,7 +256,7 @@ PendingValue<Comparisons> ModelComparison::sync_async() {
     return [snapshot = std::make_shared<const ModelComparison>(
                 std::move(empty))](internal::StateRows& rows) {
       return snapshot->engine_->compare(state_of(rows),
-                                        snapshot->count_of(rows).rows);
+                                        snapshot->count_of(rows));
     };
   });
 }

@@ -21,8 +21,9 @@ struct ModelComparisonOptions {
   TORCH_ARG(ComparisonMethod, method) = ComparisonMethod::kAuto;
   /// Number of bootstrap replicates, at least 2.
   TORCH_ARG(std::int64_t, replicates) = 1000;
-  /// Number of blocks of the jackknife, at least 2.
-  TORCH_ARG(std::int64_t, blocks) = 20;
+  /// Up to so many units the jackknife leaves out one at a time; of more, it
+  /// divides them into so many blocks, by seed and id. At least 2.
+  TORCH_ARG(std::int64_t, blocks) = 200;
   /// Seed of the random numbers.
   TORCH_ARG(std::int64_t, seed) = 0;
   /// Whether rows with the same id belong together; see IntervalOptions.

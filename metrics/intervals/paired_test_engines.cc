@@ -81,11 +81,13 @@ class McnemarEngine final : public ComparisonEngine {
     }
     return AnyState::of(counts);
   }
-  Comparisons compare(const AnyState& state, std::int64_t n) const override {
+  Comparisons compare(const AnyState& state,
+                      const RowCount& count) const override {
     const auto& counts = state.get<PairedMatches>();
     const std::int64_t counted =
         counts.both + counts.first_only + counts.second_only + counts.neither;
-    Comparison comparison = unfilled(n);
+    Comparison comparison = unfilled(count);
+    comparison.units = comparison.counted = static_cast<double>(counted);
     const auto value = [&](std::int64_t correct, std::int64_t nans) {
       return nans > 0 || counted == 0
                  ? kNaN
@@ -181,9 +183,11 @@ class DelongEngine final : public ComparisonEngine {
                  .index_select(0, counted));
     return AnyState::of(scores);
   }
-  Comparisons compare(const AnyState& state, std::int64_t n) const override {
+  Comparisons compare(const AnyState& state,
+                      const RowCount& count) const override {
     const Rows& rows = state.get<PairedScores>().rows;
-    Comparison comparison = unfilled(n);
+    Comparison comparison = unfilled(count);
+    comparison.units = comparison.counted = static_cast<double>(rows.size());
     if (rows.size() > 0) fill(rows.tensor().contiguous(), comparison);
     return {{"", std::move(comparison)}};
   }
@@ -205,6 +209,14 @@ class DelongEngine final : public ComparisonEngine {
     comparison.low.fill_(areas.low);
     comparison.high.fill_(areas.high);
     comparison.p_value.fill_(areas.p_value);
+    comparison.standard_error.fill_(areas.standard_error);
+    comparison.degrees_of_freedom.fill_(kInfinity);
+    const double positives = target.sum().item<double>();
+    comparison.flags.add(
+        IntervalFlag::kSmallClass,
+        std::min(positives, static_cast<double>(target.numel()) - positives) <
+            kSmallestClass);
+    comparison.flags.add(IntervalFlag::kNoVariation, areas.low != areas.low);
   }
 
   std::unique_ptr<Metric> metric_;

@@ -70,8 +70,8 @@ struct AreaComparison {
 /// rows, with DeLong's covariance.
 ///
 /// first, second: real [N], target: 0 and 1 [N]. NaN unless each class occurs
-/// twice; where the scores are in the same order, the difference and its ends
-/// are 0, with p-value 1. Throws c10::ValueError for other inputs, see
+/// twice. Where no row's place among the others differs more than another's,
+/// there is no interval; then p is 1 if the areas are equal, and NaN otherwise. Throws c10::ValueError for other inputs, see
 /// delong(), and a level outside (0, 1).
 /// Source: DeLong, DeLong and Clarke-Pearson 1988.
 ///

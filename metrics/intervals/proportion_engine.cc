@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/intervals/proportions.h"
@@ -26,19 +27,26 @@ class ProportionEngine final : public IntervalEngine {
     check_counted(*metric_, inputs, rate_.target_dims);
     return observe_batch(*metric_, inputs);
   }
-  Intervals intervals(const AnyState& state, std::int64_t n) const override {
+  Intervals intervals(const AnyState& state,
+                      const RowCount& count) const override {
     const FlatResult value = flat_result(*metric_, state);
     const std::vector<Proportion> proportions = rate_.proportions(state);
     TORCH_CHECK(proportions.size() == value.values.size(), metric_->name(),
                 ": expected a proportion for each of ", value.values.size(),
                 " values, got ", proportions.size());
     std::vector<Bounds> bounds;
+    Interval unfilled = this->unfilled(count);
     for (std::size_t i = 0; i < proportions.size(); ++i) {
       bounds.push_back(value.values[i] == value.values[i]
                            ? bounds_of(proportions[i])
-                           : no_bounds());
+                           : Bounds());
+      bounds.back().flags.add(IntervalFlag::kSmallClass,
+                              proportions[i].n < kSmallestClass);
+      if (!(unfilled.counted >= proportions[i].n)) {
+        unfilled.counted = proportions[i].n;
+      }
     }
-    return make_intervals(value, bounds, unfilled(n));
+    return make_intervals(value, bounds, unfilled);
   }
 
  private:
@@ -46,7 +54,7 @@ class ProportionEngine final : public IntervalEngine {
     return rate_.value == nullptr ? p : rate_.value(p);
   }
   Bounds bounds_of(const Proportion& proportion) const {
-    if (proportion.n == 0) return no_bounds();
+    if (proportion.n == 0) return {};
     const auto [successes, n] = proportion;
     IntervalBounds ends =
         method() == IntervalMethod::kWilson
@@ -57,8 +65,12 @@ class ProportionEngine final : public IntervalEngine {
     constexpr double kStep = 1e-6;
     const double slope =
         (value_of(p + kStep) - value_of(p - kStep)) / (2 * kStep);
-    return {value_of(ends.low), value_of(ends.high),
-            std::abs(slope) * std::sqrt(p * (1 - p) / n), 0};
+    Bounds bounds;
+    bounds.low = value_of(ends.low);
+    bounds.high = value_of(ends.high);
+    bounds.standard_error = std::abs(slope) * std::sqrt(p * (1 - p) / n);
+    bounds.degrees_of_freedom = kInfinity;
+    return bounds;
   }
 
   RateSampling rate_;

@@ -52,6 +52,8 @@ ScoreGroup sum_of(const std::vector<ScoreGroup>& groups) {
   for (const ScoreGroup& group : groups) {
     sum.positives += group.positives;
     sum.negatives += group.negatives;
+    sum.squared_positives += group.squared_positives;
+    sum.squared_negatives += group.squared_negatives;
   }
   return sum;
 }
@@ -184,29 +186,53 @@ AreaEstimate delong(const ScoredSamples& samples) {
     below.negatives += group.negatives;
     below.positives += group.positives;
   }
-  const double left_out = samples.is_weighted ? 0 : 1;
   const double p = all.positives;
   const double q = all.negatives;
+  AreaEstimate estimate;
+  estimate.area = area;
+  estimate.positives = samples.positives;
+  estimate.negatives = samples.negatives;
+  estimate.effective_positives = p * p / all.squared_positives;
+  estimate.effective_negatives = q * q / all.squared_negatives;
+  // P / (P - 1) / p^2, which is 1 / p / (p - 1) without weights.
   const double variance =
-      of_positives / p / (p - left_out) + of_negatives / q / (q - left_out);
-  return {area, std::sqrt(variance), samples.positives, samples.negatives};
+      of_positives / (p * p - all.squared_positives) +
+      of_negatives / (q * q - all.squared_negatives);
+  estimate.standard_error = variance >= 0 && std::isfinite(variance)
+                                ? std::sqrt(variance)
+                                : internal::kNaN;
+  return estimate;
 }
 
 IntervalBounds delong_interval(const AreaEstimate& estimate, double level) {
   intervals::check_level(level);
   const double area = estimate.area;
-  const double fewer = std::min(estimate.positives, estimate.negatives);
-  if (area != area || fewer < 1) return {internal::kNaN, internal::kNaN};
-  const double error = estimate.standard_error;
-  if (!(error > 0) || area <= 0 || area >= 1 || fewer < 2) {
-    return newcombe_interval(std::min(std::max(area, 0.0), 1.0),
-                             estimate.positives, estimate.negatives, level);
+  if (area != area || estimate.positives < 1 || estimate.negatives < 1) {
+    return {internal::kNaN, internal::kNaN};
   }
-  const double t = intervals::student_t_quantile(0.5 + level / 2, fewer - 1);
+  const double error = estimate.standard_error;
+  const double degrees = estimate.degrees_of_freedom();
+  if (!(error > 0) || area <= 0 || area >= 1 || !(degrees > 0)) {
+    return newcombe_interval(std::min(std::max(area, 0.0), 1.0),
+                             estimate.effective_positives,
+                             estimate.effective_negatives, level);
+  }
+  const double t = intervals::student_t_quantile(0.5 + level / 2, degrees);
   const double logit = std::log(area / (1 - area));
   const double width = t * error / (area * (1 - area));
   const auto probability = [](double x) { return 1 / (1 + std::exp(-x)); };
   return {probability(logit - width), probability(logit + width)};
+}
+
+IntervalBounds delong_newcombe_interval(const AreaEstimate& estimate,
+                                        double level) {
+  const IntervalBounds delong = delong_interval(estimate, level);
+  if (delong.low != delong.low) return delong;
+  const IntervalBounds newcombe = newcombe_interval(
+      std::min(std::max(estimate.area, 0.0), 1.0), estimate.effective_positives,
+      estimate.effective_negatives, level);
+  return {std::min(delong.low, newcombe.low),
+          std::max(delong.high, newcombe.high)};
 }
 
 McnemarResult mcnemar(std::int64_t first_only, std::int64_t second_only) {
@@ -262,26 +288,25 @@ AreaComparison compare_areas(const at::Tensor& first, const at::Tensor& second,
   result.first = a.area;
   result.second = b.area;
   result.difference = a.area - b.area;
-  if (!(std::min(a.positives, a.negatives) >= 2)) {
-    result.low = result.high = result.p_value = result.standard_error =
-        internal::kNaN;
-    return result;
-  }
+  result.low = result.high = result.p_value = result.standard_error =
+      internal::kNaN;
+  if (!(std::min(a.positives, a.negatives) >= 2)) return result;
   const at::Tensor positive = target.cpu().eq(1);
   const auto of_first = placements_of(first.cpu().to(at::kDouble), positive);
   const auto of_second = placements_of(second.cpu().to(at::kDouble), positive);
   result.standard_error =
       std::sqrt(variance_of_mean(of_first.positives.sub(of_second.positives)) +
                 variance_of_mean(of_first.negatives.sub(of_second.negatives)));
+  if (!(result.standard_error > 0)) {
+    if (result.difference == 0) result.p_value = 1;
+    return result;
+  }
   const double width =
       intervals::normal_quantile(0.5 + level / 2) * result.standard_error;
   result.low = result.difference - width;
   result.high = result.difference + width;
-  result.p_value =
-      result.standard_error > 0
-          ? 2 * intervals::normal_cdf(-std::abs(result.difference) /
-                                      result.standard_error)
-          : (result.difference == 0 ? 1 : 0);
+  result.p_value = 2 * intervals::normal_cdf(-std::abs(result.difference) /
+                                             result.standard_error);
   return result;
 }
 

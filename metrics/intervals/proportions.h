@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
+
 #include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/sampling.h"
 
@@ -42,18 +44,28 @@ struct AreaEstimate {
   double standard_error = 0;
   double positives = 0;  ///< samples, whatever their weights
   double negatives = 0;
+  /// Kish's effective numbers of samples, (sum w)^2 / sum w^2: without weights
+  /// the numbers themselves.
+  double effective_positives = 0;
+  double effective_negatives = 0;
+
+  /// Of the smaller class.
+  double degrees_of_freedom() const {
+    return std::min(effective_positives, effective_negatives) - 1;
+  }
 };
 
 /// DeLong's standard error of the area under the ROC curve.
 ///
 /// scores: real [N], target: 0 and 1 of any real dtype [N], weight: real [N]
-/// (default: 1). With weights
+/// (default: 1).
 ///
-///     se^2 = sum over positives of (w (v - A) / W+)^2
-///          + sum over negatives of (w (v - A) / W-)^2
-/// where v is the fraction of the other class that a sample is in order with;
-/// without, P (P - 1) and Q (Q - 1) replace the squared sums. NaN unless both
-/// classes occur, without weights twice.
+///     se^2 = P / (P - 1) sum over positives of (w (v - A) / W+)^2
+///          + Q / (Q - 1) sum over negatives of (w (v - A) / W-)^2
+/// where v is the fraction of the other class that a sample is in order with,
+/// W are sums of weights, and P and Q the effective numbers of samples, so that
+/// a sample of weight 0 changes nothing. NaN unless each class has more than
+/// one.
 /// Throws c10::ValueError for other sizes, NaN, targets other than 0 and 1,
 /// and weights below 0.
 /// Source: DeLong, DeLong and Clarke-Pearson 1988.
@@ -64,9 +76,15 @@ AreaEstimate delong(const at::Tensor& scores, const at::Tensor& target,
 AreaEstimate delong(const ScoredSamples& samples);
 
 /// The interval on the logit scale, with the quantile of Student's t
-/// distribution with min(P, Q) - 1 degrees of freedom; Newcombe's where the
-/// standard error is 0 or undefined.
+/// distribution with min(P, Q) - 1 degrees of freedom, of the effective
+/// numbers; Newcombe's where the standard error is 0 or undefined.
 IntervalBounds delong_interval(const AreaEstimate& estimate, double level);
+
+/// The lower low and the higher high end of delong_interval() and
+/// newcombe_interval(): DeLong's is too narrow where classes are small or areas
+/// large, Newcombe's where the classes' scores do not spread alike.
+IntervalBounds delong_newcombe_interval(const AreaEstimate& estimate,
+                                        double level);
 
 namespace internal::intervals {
 /// Throws c10::ValueError unless it is in (0, 1).

@@ -4,8 +4,6 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -14,78 +12,6 @@
 #include "tally/state/state_parts.h"
 
 namespace tally::internal::intervals {
-namespace {
-
-bool is_size(const Field& field) {
-  return field.kind == Field::Kind::kInt && field.merge == Merge::kMax;
-}
-
-std::int64_t elements_of(const Field& field) {
-  if (is_size(field) || field.kind == Field::Kind::kRows ||
-      field.kind == Field::Kind::kNote) {
-    return 0;
-  }
-  if (field.kind != Field::Kind::kTensor) return 1;
-  return field.as_tensor().defined() ? field.as_tensor().numel() : 0;
-}
-
-bool doubles(double once, double twice) {
-  constexpr double kTolerance = 1e-9;
-  return once != 0 &&
-         std::abs(twice - 2 * once) <= kTolerance * std::abs(twice);
-}
-
-}  // namespace
-
-/// Reads what a row adds, field by field.
-class RowReader {
- public:
-  explicit RowReader(const AnyState& batch) {
-    for (const Field& field : batch.fields()) {
-      TORCH_CHECK_VALUE(
-          field.kind != Field::Kind::kRows || field.as_rows().size() == 0,
-          "expected a state that is a sum over rows, got one that keeps rows (",
-          field.name, "); use method jackknife");
-      sizes_.push_back(elements_of(field));
-      width_ += sizes_.back();
-    }
-  }
-
-  std::int64_t width() const { return width_; }
-  const std::vector<std::int64_t>& sizes() const { return sizes_; }
-
-  void read(const AnyState& row, double* into) const {
-    std::size_t i = 0;
-    for (const Field& field : row.fields()) {
-      read_field(field, sizes_[i], into);
-      into += sizes_[i++];
-    }
-  }
-
- private:
-  static void read_field(const Field& field, std::int64_t size, double* into) {
-    if (size == 0) return;
-    if (field.kind == Field::Kind::kInt) {
-      *into = static_cast<double>(field.as_int());
-    } else if (field.kind == Field::Kind::kNumber) {
-      *into = field.as_number().value();
-    } else if (field.as_tensor().defined()) {
-      TORCH_CHECK_VALUE(field.as_tensor().numel() == size,
-                        "expected a state whose size does not depend on the "
-                        "rows");
-      const at::Tensor values =
-          field.as_tensor().detach().to(at::kCPU, at::kDouble).contiguous();
-      std::memcpy(into, values.const_data_ptr<double>(),
-                  static_cast<std::size_t>(size) * sizeof(double));
-    } else {
-      std::fill_n(into, size, 0.0);
-    }
-  }
-
-  std::vector<std::int64_t> sizes_;
-  std::int64_t width_ = 0;
-};
-
 ReplicateSums::ReplicateSums(std::size_t fields) : sums(fields) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < fields; ++i) {
@@ -101,23 +27,12 @@ void ReplicateSums::fields(Fields& f) {
   f("weights", weights);
 }
 
-bool is_sum_of_rows(const AnyState& state) {
-  if (!merges_by_field(state)) return false;
-  for (const Field& field : state.fields()) {
-    if (field.kind == Field::Kind::kNote) continue;
-    if (field.kind == Field::Kind::kRows || field.merge != Merge::kSum) {
-      return false;
-    }
-  }
-  return true;
-}
-
 AnyState ReplicateEngine::identity() const {
   return identity_with(
       AnyState::of(ReplicateSums(metric_->make_state().fields().size())));
 }
 
-at::Tensor ReplicateEngine::rows_of(const RowReader& reader,
+at::Tensor ReplicateEngine::rows_of(const RowSums& reader,
                                     const AnyState& batch, Inputs inputs,
                                     std::size_t count) const {
   const auto rows = static_cast<std::int64_t>(count);
@@ -150,7 +65,7 @@ AnyState ReplicateEngine::observe(Inputs inputs,
   auto& parts = batch.get<StateParts>().parts();
   metric_->observe_into(parts[0], inputs, BatchOrigin());
   if (ids.empty()) return batch;
-  const RowReader reader(parts[0]);
+  const RowSums reader(parts[0]);
   const at::Tensor all = weighted_sums(
       weights_, ids,
       rows_of(reader, parts[0], inputs, ids.size()).const_data_ptr<double>(),
@@ -166,34 +81,6 @@ AnyState ReplicateEngine::observe(Inputs inputs,
   return batch;
 }
 
-AnyState ReplicateEngine::replicate(const AnyState& whole,
-                                    const ReplicateSums& sums,
-                                    std::int64_t index) const {
-  AnyState state = metric_->make_state();
-  const Fields from = whole.fields();
-  std::size_t i = 0;
-  for (const Field& field : state.fields()) {
-    const at::Tensor& own = sums.sums[i];
-    const Field& given = from[i++];
-    if (is_size(given)) {
-      field.as_int() = given.as_int();
-    } else if (own.defined()) {
-      const at::Tensor values = own.select(1, index);
-      if (field.kind == Field::Kind::kInt) {
-        field.as_int() = std::llround(values[0].item<double>());
-      } else if (field.kind == Field::Kind::kNumber) {
-        field.as_number() = Number(values[0].item<double>());
-      } else {
-        field.as_tensor() = values.contiguous()
-                                .reshape(given.as_tensor().sizes())
-                                .to(given.as_tensor().options())
-                                .clone();
-      }
-    }
-  }
-  return state;
-}
-
 std::vector<std::vector<double>> ReplicateEngine::replicates(
     const AnyState& state, std::int64_t n) const {
   const AnyState& own = whole(state);
@@ -205,8 +92,23 @@ std::vector<std::vector<double>> ReplicateEngine::replicates(
   merge(both, own, metric_->name().c_str());
   const FlatResult twice = flat_result(*metric_, both);
   const auto* const weights = sums.weights.const_data_ptr<double>();
-  for (std::int64_t r = 0; r < options_.replicates(); ++r) {
-    const FlatResult each = flat_result(*metric_, replicate(own, sums, r));
+  const RowSums writer(own);
+  const std::int64_t count = options_.replicates();
+  std::vector<double> drawn(static_cast<std::size_t>(writer.width() * count));
+  std::int64_t place = 0;
+  for (std::size_t i = 0; i < writer.sizes().size(); ++i) {
+    const std::int64_t size = writer.sizes()[i];
+    if (size > 0 && sums.sums[i].defined()) {
+      const at::Tensor all = sums.sums[i].contiguous();
+      std::copy_n(all.const_data_ptr<double>(), size * count,
+                  drawn.begin() + place * count);
+    }
+    place += size;
+  }
+  for (std::int64_t r = 0; r < count; ++r) {
+    AnyState replicate = metric_->make_state();
+    writer.write(drawn.data() + r, count, replicate);
+    const FlatResult each = flat_result(*metric_, replicate);
     TORCH_CHECK_VALUE(each.values.size() == values.size(), metric_->name(),
                       ": expected a result whose size does not depend on the "
                       "data");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tally/metrics/intervals/resampling_engine.h"
+#include "tally/metrics/intervals/row_sums.h"
 #include "tally/metrics/sampling.h"
 
 namespace tally::internal::intervals {
@@ -27,12 +28,6 @@ struct ReplicateSums {
   void fields(Fields& f);
 };
 
-/// Whether all fields are sums, so that the state of a batch is the sum of
-/// those of its rows.
-bool is_sum_of_rows(const AnyState& state);
-
-class RowReader;
-
 /// For metrics whose states are sums over rows: a state for each replicate, in
 /// which rows have weights by their id.
 class ReplicateEngine final : public ResamplingEngine {
@@ -50,10 +45,8 @@ class ReplicateEngine final : public ResamplingEngine {
   std::vector<std::vector<double>> replicates(const AnyState& state,
                                               std::int64_t n) const override;
   /// What each of the batch's rows adds to its state: float64 [rows, width].
-  at::Tensor rows_of(const RowReader& reader, const AnyState& batch,
+  at::Tensor rows_of(const RowSums& reader, const AnyState& batch,
                      Inputs inputs, std::size_t count) const;
-  AnyState replicate(const AnyState& whole, const ReplicateSums& sums,
-                     std::int64_t index) const;
 
   std::function<at::Tensor(Inputs)> row_sums_;
 };

@@ -13,25 +13,38 @@
 #include "tally/metrics/intervals/drawn_replicates.h"
 #include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/proportions.h"
+#include "tally/metrics/intervals/unit_statistics.h"
 
 namespace tally {
 namespace internal::intervals {
 
 std::optional<Replicates> drawn_replicates(const IntervalEngine& engine,
                                            const AnyState& state,
-                                           std::int64_t rows,
-                                           std::int64_t digest) {
-  const auto drawn = engine.draw(state, rows);
+                                           const RowCount& row_count) {
+  auto drawn = engine.draw(state, row_count);
   if (!drawn) return std::nullopt;
   Replicates replicates;
   replicates.metric = engine.metric().repr();
   replicates.method = engine.method();
   replicates.seed = engine.options().seed();
-  replicates.n = rows;
-  replicates.digest = digest;
-  const std::int64_t count = engine.method() == IntervalMethod::kJackknife
-                                 ? engine.options().blocks()
-                                 : engine.options().replicates();
+  replicates.n = row_count.rows;
+  replicates.digest = row_count.digest;
+  std::int64_t count = engine.options().replicates();
+  if (engine.method() == IntervalMethod::kJackknife) {
+    count = static_cast<std::int64_t>(drawn->ids.size());
+    const MetricSampling sampling = engine.metric().sampling();
+    ReplicateUnits units;
+    units.unit = row_count.are_groups ? "group" : sampling.unit;
+    units.are_groups = row_count.are_groups;
+    units.units = drawn->basis.units;
+    units.counted = drawn->counted;
+    units.ids = std::move(drawn->ids);
+    units.sizes = std::move(drawn->basis.sizes);
+    units.deciding = drawn->basis.deciding;
+    units.range = sampling.range;
+    units.are_means = std::move(drawn->are_means);
+    replicates.by_unit = std::move(units);
+  }
   auto element = drawn->replicates.begin();
   for (const auto& [name, value] : drawn->value.results) {
     const std::int64_t elements = value.numel();
@@ -57,7 +70,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "tally replicates";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 Json json_of(const at::Tensor& tensor) {
   Json numbers = Json::array();
@@ -86,6 +99,44 @@ at::Tensor tensor_from(const Json& numbers,
   return tensor;
 }
 
+// Infinities, which JSON has not, are those of a range without bounds.
+double number_from(const Json& json, double otherwise) {
+  return json.is_null() ? otherwise : json.get<double>();
+}
+
+Json json_of(const ReplicateUnits& units) {
+  const auto bound = [](double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+  };
+  return {{"unit", units.unit},
+          {"are_groups", units.are_groups},
+          {"units", units.units},
+          {"counted", units.counted},
+          {"ids", units.ids},
+          {"sizes", units.sizes},
+          {"deciding", bound(units.deciding)},
+          {"range", {bound(units.range.low), bound(units.range.high)}},
+          {"are_means", units.are_means}};
+}
+
+ReplicateUnits units_from(const Json& json) {
+  ReplicateUnits units;
+  units.unit = json.at("unit").get<std::string>();
+  units.are_groups = json.at("are_groups").get<bool>();
+  units.units = json.at("units").get<double>();
+  units.counted = json.at("counted").get<double>();
+  units.ids = json.at("ids").get<std::vector<std::int64_t>>();
+  units.sizes = json.at("sizes").get<std::vector<double>>();
+  units.deciding = number_from(json.at("deciding"), internal::kNaN);
+  units.range = {number_from(json.at("range").at(0), -internal::kInfinity),
+                 number_from(json.at("range").at(1), internal::kInfinity)};
+  units.are_means = json.at("are_means").get<std::vector<bool>>();
+  TORCH_CHECK_VALUE(units.sizes.size() == units.ids.size(),
+                    "replicates: expected a size for each of ",
+                    units.ids.size(), " units, got ", units.sizes.size());
+  return units;
+}
+
 Replicates replicates_of(const Json& json) {
   Replicates replicates;
   replicates.metric = json.at("metric").get<std::string>();
@@ -103,6 +154,20 @@ Replicates replicates_of(const Json& json) {
     replicates.values.add(name, tensor_from(part.at("value"), sizes));
     sizes.insert(sizes.begin(), count);
     replicates.replicates.add(name, tensor_from(part.at("replicates"), sizes));
+  }
+  if (json.contains("units")) {
+    replicates.by_unit = units_from(json.at("units"));
+    std::size_t elements = 0;
+    for (const auto& [name, value] : replicates.values) {
+      elements += static_cast<std::size_t>(value.numel());
+    }
+    TORCH_CHECK_VALUE(
+        static_cast<std::size_t>(count) == replicates.by_unit->ids.size() &&
+            replicates.by_unit->are_means.size() == elements,
+        "replicates: expected values without each of ",
+        replicates.by_unit->ids.size(), " units for ", elements,
+        " numbers, got ", count, " for ",
+        replicates.by_unit->are_means.size());
   }
   return replicates;
 }
@@ -131,28 +196,77 @@ struct Tested {
   double p_value = internal::kNaN;
 };
 
-Tested test_of(ComparisonMethod method, double difference,
-               std::vector<double> differences, double level) {
+Tested test_of(double difference, std::vector<double> differences,
+               double level) {
   Tested tested;
-  if (method != ComparisonMethod::kJackknife) {
-    // NaN are left out.
-    tested.bounds = intervals::replicate_bounds(
-        difference, differences, ReplicateInterval::kPercentile, level);
-    if (!std::isnan(tested.bounds.low)) {
-      tested.p_value = bootstrap_p_value(differences);
-    }
-    return tested;
+  // NaN are left out.
+  tested.bounds = intervals::replicate_bounds(
+      difference, differences, ReplicateInterval::kPercentile, level);
+  if (!std::isnan(tested.bounds.low)) {
+    tested.p_value = bootstrap_p_value(differences);
   }
-  tested.bounds = intervals::jackknife_bounds(difference, differences, level);
-  const double error = tested.bounds.standard_error;
-  if (std::isnan(error)) return tested;
-  const auto blocks =
-      static_cast<std::int64_t>(differences.size()) - tested.bounds.undefined;
-  tested.p_value = difference == 0 ? 1
-                                   : intervals::student_t_p_value(
-                                         difference / error,
-                                         static_cast<double>(blocks - 1));
   return tested;
+}
+
+/// An element's values without each unit, of both models.
+struct PairedUnits {
+  intervals::UnitValues first;
+  intervals::UnitValues second;
+};
+
+Tested unit_test_of(PairedUnits values, const ReplicateUnits* units,
+                    std::size_t element, double level, std::int64_t seed) {
+  intervals::UnitBasis basis;
+  ValueRange range;
+  std::vector<std::int64_t> ids;
+  if (units != nullptr) {
+    basis.sizes = units->sizes;
+    basis.units = units->units;
+    basis.are_groups = units->are_groups;
+    basis.deciding = units->deciding;
+    range = units->range;
+    ids = units->ids;
+    if (units->are_means[element]) {
+      for (auto* own : {&values.first, &values.second}) {
+        own->alone = intervals::alone_by_mean(own->value, own->without, basis);
+      }
+    }
+  } else {
+    // Blocks of a file of version 1.
+    basis.sizes.assign(values.first.without.size(), 1);
+    basis.units = internal::kInfinity;
+  }
+  const intervals::UnitDifference difference = intervals::unit_difference(
+      values.first, values.second, basis, ids, range, level, seed);
+  Tested tested;
+  tested.bounds.low = difference.ends.low;
+  tested.bounds.high = difference.ends.high;
+  tested.bounds.standard_error = difference.spread.standard_error;
+  tested.bounds.degrees_of_freedom = difference.spread.degrees_of_freedom;
+  tested.bounds.flags = difference.spread.flags;
+  tested.bounds.flags.add(IntervalFlag::kSummarized, units == nullptr);
+  for (std::size_t k = 0; k < values.first.without.size(); ++k) {
+    tested.bounds.undefined +=
+        std::isnan(values.first.without[k] - values.second.without[k]);
+  }
+  tested.p_value = difference.p_value;
+  return tested;
+}
+
+/// What both rest on: the second's may be of other rows that decide.
+ReplicateUnits both_units(const Replicates& first, const Replicates& second) {
+  ReplicateUnits units = *first.by_unit;
+  const ReplicateUnits& other = *second.by_unit;
+  TORCH_CHECK_VALUE(units.ids == other.ids && units.sizes == other.sizes,
+                    "compare: expected the same units to count in both, got ",
+                    units.ids.size(), " and ", other.ids.size(),
+                    " with other ids or rows");
+  if (!(units.deciding <= other.deciding)) units.deciding = other.deciding;
+  for (std::size_t i = 0; i < units.are_means.size(); ++i) {
+    units.are_means[i] =
+        units.are_means[i] && i < other.are_means.size() && other.are_means[i];
+  }
+  return units;
 }
 
 }  // namespace
@@ -178,6 +292,7 @@ std::string to_text(const NamedReplicates& replicates) {
                        {"digest", each.digest},
                        {"replicates", count},
                        {"parts", std::move(parts)}});
+    if (each.by_unit) metrics.back()["units"] = json_of(*each.by_unit);
   }
   const Json json = {{"format", kFormat},
                      {"version", kVersion},
@@ -191,9 +306,9 @@ NamedReplicates parse_replicates(const std::string& text) {
     TORCH_CHECK_VALUE(json.value("format", "") == kFormat,
                       "replicates: expected the format '", kFormat, "'");
     const int version = json.at("version").get<int>();
-    TORCH_CHECK_VALUE(version == kVersion, "replicates: expected version ",
-                      kVersion, ", got ", version,
-                      version > kVersion ? ", of a newer Tally" : "");
+    TORCH_CHECK_VALUE(version >= 1 && version <= kVersion,
+                      "replicates: expected version 1 to ", kVersion, ", got ",
+                      version, version > kVersion ? ", of a newer Tally" : "");
     NamedReplicates replicates;
     for (const Json& each : json.at("metrics")) {
       replicates.emplace_back(each.at("name").get<std::string>(),
@@ -231,7 +346,13 @@ Comparisons compare(const Replicates& first, const Replicates& second,
   check_same("number of rows", first.n, second.n);
   TORCH_CHECK_VALUE(first.digest == second.digest,
                     "compare: expected the same ids of rows, got others");
+  const bool is_jackknife = first.method == IntervalMethod::kJackknife;
+  std::optional<ReplicateUnits> units;
+  if (is_jackknife && first.by_unit && second.by_unit) {
+    units = both_units(first, second);
+  }
   Comparisons parts;
+  std::size_t place = 0;
   for (const auto& [name, value] : first.values) {
     TORCH_CHECK_VALUE(second.values.contains(name),
                       "compare: expected the same parts, got '", name,
@@ -239,31 +360,55 @@ Comparisons compare(const Replicates& first, const Replicates& second,
     const at::Tensor& a = first.replicates[name];
     const at::Tensor& b = second.replicates[name];
     check_same("sizes of replicates", c10::str(a.sizes()), c10::str(b.sizes()));
-    const at::Tensor drawn = a.sub(b).reshape({a.size(0), -1}).contiguous();
     Comparison part;
     part.level = level;
     part.method = intervals::comparison_method(first.method);
     part.n = first.n;
+    part.counted = units ? units->counted : internal::kNaN;
+    part.units = units ? units->units : static_cast<double>(first.n);
+    if (units) part.unit = units->unit;
     part.replicates = a.size(0);
     part.first = value;
     part.second = second.values[name];
     part.difference = value.sub(part.second).contiguous();
-    for (at::Tensor* tensor : {&part.low, &part.high, &part.p_value}) {
+    for (at::Tensor* tensor : {&part.low, &part.high, &part.p_value,
+                               &part.standard_error,
+                               &part.degrees_of_freedom}) {
       *tensor = at::empty(value.sizes(), at::kDouble);
     }
     const std::int64_t elements = value.numel();
-    for (std::int64_t i = 0; i < elements; ++i) {
-      std::vector<double> differences;
-      for (std::int64_t r = 0; r < a.size(0); ++r) {
-        differences.push_back(drawn.const_data_ptr<double>()[r * elements + i]);
+    const at::Tensor of_first = a.reshape({a.size(0), -1}).t().contiguous();
+    const at::Tensor of_second = b.reshape({b.size(0), -1}).t().contiguous();
+    for (std::int64_t i = 0; i < elements; ++i, ++place) {
+      const auto column = [&](const at::Tensor& all) {
+        const auto* const begin = all.const_data_ptr<double>() + i * a.size(0);
+        return std::vector<double>(begin, begin + a.size(0));
+      };
+      std::vector<double> own = column(of_first);
+      std::vector<double> other = column(of_second);
+      Tested tested;
+      if (is_jackknife) {
+        PairedUnits values;
+        values.first.value = value.reshape(-1)[i].item<double>();
+        values.second.value = part.second.reshape(-1)[i].item<double>();
+        values.first.without = std::move(own);
+        values.second.without = std::move(other);
+        tested = unit_test_of(std::move(values), units ? &*units : nullptr,
+                              place, level, first.seed);
+      } else {
+        for (std::size_t r = 0; r < own.size(); ++r) own[r] -= other[r];
+        tested = test_of(part.difference.const_data_ptr<double>()[i],
+                         std::move(own), level);
       }
-      const auto tested =
-          test_of(part.method, part.difference.const_data_ptr<double>()[i],
-                  std::move(differences), level);
       part.low.mutable_data_ptr<double>()[i] = tested.bounds.low;
       part.high.mutable_data_ptr<double>()[i] = tested.bounds.high;
       part.p_value.mutable_data_ptr<double>()[i] = tested.p_value;
+      part.standard_error.mutable_data_ptr<double>()[i] =
+          tested.bounds.standard_error;
+      part.degrees_of_freedom.mutable_data_ptr<double>()[i] =
+          tested.bounds.degrees_of_freedom;
       part.undefined = std::max(part.undefined, tested.bounds.undefined);
+      part.flags.add(tested.bounds.flags);
     }
     parts.add(name, std::move(part));
   }

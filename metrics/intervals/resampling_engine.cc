@@ -5,10 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "tally/metrics/core/sorted_rows.h"
-#include "tally/metrics/intervals/jackknife_engine.h"
-#include "tally/metrics/resampling/jackknife.h"
-#include "tally/metrics/resampling/philox.h"
 #include "tally/state/state_parts.h"
 
 namespace tally::internal::intervals {
@@ -53,15 +49,18 @@ std::vector<double> ResamplingEngine::accelerations(const AnyState&,
 }
 
 std::optional<DrawnResult> ResamplingEngine::draw(const AnyState& state,
-                                                  std::int64_t n) const {
-  if (n == 0) return std::nullopt;
-  return DrawnResult{flat_result(*metric_, whole(state)), replicates(state, n)};
+                                                  const RowCount& count) const {
+  if (count.rows == 0) return std::nullopt;
+  DrawnResult drawn;
+  drawn.value = flat_result(*metric_, whole(state));
+  drawn.replicates = replicates(state, count.rows);
+  return drawn;
 }
 
 Intervals ResamplingEngine::intervals(const AnyState& state,
-                                      std::int64_t n) const {
+                                      const RowCount& count) const {
   const FlatResult value = flat_result(*metric_, whole(state));
-  auto drawn = replicates(state, n);
+  auto drawn = replicates(state, count.rows);
   std::vector<double> skews(drawn.size(), 0);
   if (options_.ends() == ReplicateInterval::kBca) {
     skews = accelerations(state, drawn.size());
@@ -72,87 +71,11 @@ Intervals ResamplingEngine::intervals(const AnyState& state,
                                       options_.ends(), options_.level(),
                                       skews[v]));
   }
-  return make_intervals(value, bounds, unfilled(n, options_.replicates()));
-}
-
-AnyState JackknifeEngine::identity() const {
-  std::vector<std::pair<std::string, AnyState>> blocks;
-  for (std::int64_t i = 0; i < options_.blocks(); ++i) {
-    blocks.emplace_back(std::to_string(i), metric_->make_state());
-  }
-  return AnyState::of(StateParts(std::move(blocks)));
-}
-
-StateKey JackknifeEngine::key() const {
-  return "Jackknife(blocks=" + std::to_string(options_.blocks()) +
-         ", seed=" + std::to_string(options_.seed()) + "; " +
-         metric_->state_key() + ")";
-}
-
-AnyState JackknifeEngine::observe(Inputs inputs,
-                                  const std::vector<std::int64_t>& ids) const {
-  std::vector<std::int64_t> codes;
-  codes.reserve(ids.size());
-  for (const std::int64_t id : ids) {
-    codes.push_back(block_of(options_.seed(), id, options_.blocks()));
-  }
-  AnyState batch = identity();
-  auto& states = batch.get<StateParts>().parts();
-  const auto observe_one = [&](std::size_t block, Inputs own) {
-    metric_->observe_into(states[block], own, BatchOrigin());
-  };
-  bool has_rows = false;
-  for (const InputRef& input : inputs) has_rows = has_rows || input.rows() >= 0;
-  if (!has_rows || ids.empty()) {
-    observe_one(ids.empty() ? 0 : static_cast<std::size_t>(codes[0]), inputs);
-    return batch;
-  }
-  const SortedRows sorted(codes, states.size(), inputs);
-  for (std::size_t block = 0; block < states.size(); ++block) {
-    sorted.use(block, [&](Inputs own, std::int64_t rows) {
-      if (rows > 0) observe_one(block, own);
-    });
-  }
-  return batch;
-}
-
-DrawnResult JackknifeEngine::values_of(const AnyState& state) const {
-  const auto& blocks = state.get<StateParts>().parts();
-  const std::string owner = metric_->name();
-  const std::vector<AnyState> rests =
-      without_each(metric_->make_state(), blocks, owner.c_str());
-  DrawnResult drawn;
-  drawn.value = flat_result(*metric_, rests.back());
-  const std::size_t count = drawn.value.values.size();
-  drawn.replicates.assign(count, std::vector<double>(blocks.size()));
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const FlatResult each = flat_result(*metric_, rests[i]);
-    TORCH_CHECK_VALUE(each.values.size() == count, owner,
-                      ": expected a result whose size does not depend on the "
-                      "data, got ",
-                      count, " and ", each.values.size(), " numbers");
-    for (std::size_t v = 0; v < count; ++v) {
-      drawn.replicates[v][i] = each.values[v];
-    }
-  }
-  return drawn;
-}
-
-std::optional<DrawnResult> JackknifeEngine::draw(const AnyState& state,
-                                                 std::int64_t n) const {
-  if (n == 0) return std::nullopt;
-  return values_of(state);
-}
-
-Intervals JackknifeEngine::intervals(const AnyState& state,
-                                     std::int64_t n) const {
-  const DrawnResult drawn = values_of(state);
-  std::vector<Bounds> bounds;
-  for (std::size_t v = 0; v < drawn.replicates.size(); ++v) {
-    bounds.push_back(jackknife_bounds(drawn.value.values[v],
-                                      drawn.replicates[v], options_.level()));
-  }
-  return make_intervals(drawn.value, bounds, unfilled(n, options_.blocks()));
+  Interval unfilled = this->unfilled(count, options_.replicates());
+  unfilled.flags.add(
+      IntervalFlag::kFewUnits,
+      unfilled.units < (count.are_groups ? kFewGroups : kFewRows));
+  return make_intervals(value, bounds, unfilled);
 }
 
 }  // namespace tally::internal::intervals

@@ -20,9 +20,10 @@ class ResamplingEngine : public IntervalEngine {
   IntervalMethod method() const override;
   bool uses_ids() const override { return true; }
   StateKey key() const override;
-  Intervals intervals(const AnyState& state, std::int64_t n) const override;
+  Intervals intervals(const AnyState& state,
+                      const RowCount& count) const override;
   std::optional<DrawnResult> draw(const AnyState& state,
-                                  std::int64_t n) const override;
+                                  const RowCount& count) const override;
 
  protected:
   /// The metric's values in the replicates, of `n` rows, by element.

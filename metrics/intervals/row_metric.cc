@@ -10,6 +10,7 @@
 
 #include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/intervals/interval_engine.h"
+#include "tally/metrics/intervals/weighed_rows.h"
 #include "tally/metrics/resampling/philox.h"
 #include "tally/metrics/resampling/weight_kernels.h"
 #include "tally/metrics/warnings.h"
@@ -25,15 +26,35 @@ using internal::intervals::PhiloxStream;
 struct RowIds {
   std::int64_t rows = 0;
   std::int64_t numbered = 0;  // rows whose id is their number
-  Rows ids;                   // int64, of those that have ids
+  Rows ids;                   // int64, of those that have ids of their own
+  Rows groups;                // int64, of the groups, some more than once
   // Sums of the halves of a hash of each id: equal for the same ids in any
   // order.
   std::int64_t low_digest = 0;
   std::int64_t high_digest = 0;
 
   void fields(Fields& f) {
-    f("rows", rows)("numbered", numbered)("ids", ids);
+    f("rows", rows)("numbered", numbered)("ids", ids)("groups", groups);
     f("low_digest", low_digest)("high_digest", high_digest);
+  }
+  void compact() {
+    constexpr std::int64_t kFew = 4096;
+    if (groups.size() < kFew || groups.size() < 2 * least_groups_) return;
+    groups = Rows(internal::tensor_of(distinct_groups()));
+    least_groups_ = groups.size();
+  }
+  std::vector<std::int64_t> distinct_groups() const {
+    std::vector<std::int64_t> distinct;
+    if (groups.size() == 0) return distinct;
+    const at::Tensor all = groups.tensor();
+    const auto* const begin = all.const_data_ptr<std::int64_t>();
+    distinct.assign(begin, begin + all.numel());
+    make_distinct(distinct);
+    return distinct;
+  }
+  static void make_distinct(std::vector<std::int64_t>& ids) {
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   }
   void digest(const std::vector<std::int64_t>& some) {
     std::uint64_t sums[2] = {0, 0};
@@ -60,6 +81,9 @@ struct RowIds {
     return numbers.low_digest == low_digest &&
            numbers.high_digest == high_digest;
   }
+
+ private:
+  std::int64_t least_groups_ = 0;  // what the last compact() left
 };
 
 void check_distinct(const char* owner, const Rows& ids) {
@@ -71,7 +95,8 @@ void check_distinct(const char* owner, const Rows& ids) {
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   TORCH_CHECK_VALUE(twice == sorted.end(), owner,
                     ": expected each id once, got ", *twice,
-                    " again; rows that belong together need grouped");
+                    " again; rows that belong together need grouped, and rows "
+                    "that only fill a batch a weight of 0");
 }
 
 enum Column : std::size_t { kState, kIds };
@@ -81,8 +106,17 @@ const RowIds& ids_of(const AnyState& state) { return state.get<RowIds>(); }
 }  // namespace
 
 RowMetric::RowMetric(Rules rules, const Metric& metric, AnyState identity,
-                     StateKey key)
+                     StateKey key, std::size_t added_inputs)
     : MetricBase(metric.metric_options()), rules_(rules) {
+  const auto declared = metric.inputs();
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    if (std::string(declared[i].name) == "weight") {
+      weight_place_ = i + added_inputs;
+    }
+  }
+  if (const auto place = metric.sampling().unit_input; place && !rules.grouped) {
+    unit_place_ = *place + added_inputs;
+  }
   const bool on_cpu = metric.metric_options().compute_on_cpu();
   internal::StateColumn column{metric.name(), std::move(key),
                                std::move(identity), on_cpu};
@@ -109,6 +143,11 @@ bool RowMetric::is_over_ranks() const {
 void RowMetric::check_ids(const SampleIds* ids, std::int64_t rows) const {
   const RowIds& own = ids_of(accumulation_.cell(0, kIds).local);
   if (ids != nullptr) {
+    TORCH_CHECK_VALUE(!unit_place_, rules_.owner, ": expected no ids, as ",
+                      metric().name(), " draws each ", metric().sampling().unit,
+                      " as a whole, by its input ",
+                      metric().inputs()[*metric().sampling().unit_input].name,
+                      "; for groups of them use grouped");
     TORCH_CHECK_VALUE(ids->size() == rows, rules_.owner,
                       ": expected an id for each of ", rows, " rows, got ",
                       ids->size());
@@ -118,12 +157,32 @@ void RowMetric::check_ids(const SampleIds* ids, std::int64_t rows) const {
   }
   TORCH_CHECK_VALUE(!rules_.grouped, rules_.owner,
                     ": expected ids, those of the groups");
-  if (!rules_.uses_ids) return;
+  if (!rules_.uses_ids || unit_place_) return;
   TORCH_CHECK_VALUE(own.rows == own.numbered, rules_.owner,
                     ": expected ids, as in earlier updates");
   TORCH_CHECK_VALUE(!is_over_ranks(), rules_.owner,
                     ": expected ids, which a row's number cannot replace on ",
                     accumulation_.communicator()->size(), " ranks");
+}
+
+std::vector<std::int64_t> RowMetric::ids_of_units(const SampleIds* ids,
+                                                  Inputs inputs,
+                                                  std::int64_t rows) const {
+  if (ids != nullptr) return ids->values();
+  if (unit_place_) {
+    TORCH_CHECK_VALUE(inputs.size() > *unit_place_, rules_.owner,
+                      ": expected the input that says the units, got ",
+                      inputs.size(), " inputs");
+    const auto* const units = inputs[*unit_place_].as<at::Tensor>();
+    TORCH_CHECK_VALUE(
+        units != nullptr && units->defined() && units->dim() <= 1, rules_.owner,
+        ": expected a tensor [N] that says the units of rows");
+    return SampleIds(units->reshape(-1).cpu()).values();
+  }
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows));
+  std::iota(numbers.begin(), numbers.end(),
+            ids_of(accumulation_.cell(0, kIds).local).rows);
+  return numbers;
 }
 
 std::vector<AnyState> RowMetric::observe_rows(const SampleIds* ids,
@@ -132,19 +191,31 @@ std::vector<AnyState> RowMetric::observe_rows(const SampleIds* ids,
   check_ids(ids, rows);
   RowIds batch_ids;
   batch_ids.rows = rows;
+  const bool has_ids = rules_.uses_ids || ids != nullptr;
   std::vector<std::int64_t> own;
-  if (rules_.uses_ids && ids != nullptr) {
-    own = ids->values();
-    if (!rules_.grouped) batch_ids.ids = Rows(internal::tensor_of(own));
-  } else if (rules_.uses_ids) {
-    own.resize(static_cast<std::size_t>(rows));
-    std::iota(own.begin(), own.end(),
-              ids_of(accumulation_.cell(0, kIds).local).rows);
-    batch_ids.numbered = rows;
+  if (has_ids) own = ids_of_units(ids, inputs, rows);
+  const internal::intervals::WeighedRows weighed(inputs, weight_place_, rows);
+  const bool is_numbered = has_ids && ids == nullptr && !unit_place_;
+  if (is_numbered) batch_ids.digest(own);
+  if (has_ids) own = weighed.selected(std::move(own));
+  if (rules_.grouped || unit_place_) {
+    std::vector<std::int64_t> distinct = own;
+    RowIds::make_distinct(distinct);
+    if (!distinct.empty()) {
+      batch_ids.groups = Rows(internal::tensor_of(distinct));
+    }
+  } else if (ids != nullptr) {
+    if (!own.empty()) batch_ids.ids = Rows(internal::tensor_of(own));
   }
-  batch_ids.digest(own);
+  if (is_numbered) {
+    batch_ids.numbered = rows;
+  } else {
+    batch_ids.digest(own);
+  }
   std::vector<AnyState> batch;
-  batch.push_back(observe(inputs, own));
+  batch.push_back(
+      observe(weighed.inputs(), rules_.uses_ids ? own
+                                                : std::vector<std::int64_t>()));
   batch.push_back(AnyState::of(std::move(batch_ids)));
   return batch;
 }
@@ -163,7 +234,8 @@ void RowMetric::update_rows(const SampleIds* ids, Inputs inputs) {
   update_by([&] { return observe_rows(ids, inputs); });
 }
 
-RowMetric::Count RowMetric::count_of(const internal::StateRows& rows) const {
+internal::intervals::RowCount RowMetric::count_of(
+    const internal::StateRows& rows) const {
   const RowIds& ids = ids_of(rows[kIds]);
   TORCH_CHECK_VALUE(ids.numbered == 0 || !is_over_ranks(), rules_.owner,
                     ": expected ids, which a row's number cannot replace on ",
@@ -172,9 +244,28 @@ RowMetric::Count RowMetric::count_of(const internal::StateRows& rows) const {
                     ": expected ids, which a row's number cannot replace where "
                     "states were merged");
   check_distinct(rules_.owner, ids.ids);
-  return {ids.rows, static_cast<std::int64_t>(
-                        static_cast<std::uint64_t>(ids.high_digest) << 32 ^
-                        static_cast<std::uint64_t>(ids.low_digest))};
+  internal::intervals::RowCount count;
+  count.rows = ids.rows;
+  count.units = rules_.grouped || unit_place_
+                    ? static_cast<std::int64_t>(ids.distinct_groups().size())
+                    : ids.rows;
+  count.are_groups = rules_.grouped;
+  count.digest =
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(ids.high_digest)
+                                    << 32 ^
+                                static_cast<std::uint64_t>(ids.low_digest));
+  return count;
+}
+
+void RowMetric::warn_of(IntervalFlags flags) const {
+  const bool speaks =
+      !is_over_ranks() || accumulation_.communicator()->rank() == 0;
+  for (const IntervalFlag flag : flags.list()) {
+    accumulation_.column().given->give(
+        {metric().name(), internal::OptionType<IntervalFlag>::print(flag), 0, 0,
+         -1, words(flag), ""},
+        speaks);
+  }
 }
 
 void RowMetric::merge_rows(const RowMetric& other) {

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "tally/metrics/core/input_calls.h"
 #include "tally/metrics/core/input_order.h"
 #include "tally/metrics/inputs.h"
+#include "tally/metrics/intervals/interval_flags.h"
 #include "tally/metrics/metric.h"
 #include "tally/metrics/metric_base.h"
 #include "tally/metrics/resampling/sample_ids.h"
@@ -16,9 +18,19 @@
 
 namespace tally {
 
+namespace internal::intervals {
+struct RowCount;
+}  // namespace internal::intervals
+
 /// Common base of IntervalMetric and ModelComparison: accumulates rows of a
-/// metric's inputs, by id if the method depends on them. There is no forward():
-/// the interval of a batch is that of an object of its own.
+/// metric's inputs, by unit if the method depends on them. There is no
+/// forward(): the interval of a batch is that of an object of its own.
+///
+/// A unit is what is drawn as a whole: what the metric says (a row, an image,
+/// the documents of a query), or a group of rows with the same id. A row whose
+/// input `weight` is 0 changes nothing, so that rows which only fill a batch
+/// can have that weight, and the id of another row. An id that comes twice
+/// otherwise is an error, found by compute(), unless rows are grouped.
 class RowMetric : public MetricBase,
                   public internal::UpdateCalls<RowMetric>,
                   public internal::UpdateCalls<RowMetric, SampleIds> {
@@ -72,14 +84,11 @@ class RowMetric : public MetricBase,
     bool uses_ids = false;
     bool grouped = false;
   };
-  /// What there is of all rows.
-  struct Count {
-    std::int64_t rows = 0;
-    std::int64_t digest = 0;  ///< of the ids, in any order
-  };
 
   /// `identity` and `key` are those of the method's state, of rows of `metric`.
-  RowMetric(Rules rules, const Metric& metric, AnyState identity, StateKey key);
+  /// `added_inputs`: how many more there are than the metric's, before its own.
+  RowMetric(Rules rules, const Metric& metric, AnyState identity, StateKey key,
+            std::size_t added_inputs = 0);
   RowMetric(RowMetric&&) noexcept = default;
   RowMetric& operator=(RowMetric&&) noexcept = default;
   ~RowMetric() = default;
@@ -90,7 +99,10 @@ class RowMetric : public MetricBase,
   }
   /// Throws c10::ValueError for ids that repeat and for numbered rows on
   /// several ranks.
-  Count count_of(const internal::StateRows& rows) const;
+  internal::intervals::RowCount count_of(const internal::StateRows& rows) const;
+  /// Warns of what a reader of the result has to know: once until reset(), on
+  /// rank 0.
+  void warn_of(IntervalFlags flags) const;
   void merge_rows(const RowMetric& other);
   /// Copies what is accumulated into one of the same metric and options.
   void copy_into(RowMetric& copy) const;
@@ -103,9 +115,13 @@ class RowMetric : public MetricBase,
   void update_rows(const SampleIds* ids, Inputs inputs);
   std::vector<AnyState> observe_rows(const SampleIds* ids, Inputs inputs) const;
   void check_ids(const SampleIds* ids, std::int64_t rows) const;
+  std::vector<std::int64_t> ids_of_units(const SampleIds* ids, Inputs inputs,
+                                         std::int64_t rows) const;
   bool is_over_ranks() const;
 
   Rules rules_;
+  std::optional<std::size_t> unit_place_;    // of the input that says them
+  std::optional<std::size_t> weight_place_;  // of the input `weight`
   internal::InputOrder input_order_;
 };
 

@@ -158,6 +158,22 @@ UnitSpread unit_spread(const std::vector<double>& without,
   return spread;
 }
 
+std::vector<double> alone_by_mean(double value,
+                                  const std::vector<double>& without,
+                                  const UnitBasis& basis) {
+  const double total = sum_of(basis.sizes);
+  std::vector<double> alone;
+  for (std::size_t k = 0; k < without.size(); ++k) {
+    const double size = basis.sizes[k];
+    const double own = (total * value - (total - size) * without[k]) / size;
+    // What is yes or no by itself is not so after rounding.
+    constexpr double kRounding = 1e-9;
+    const double whole = std::round(own);
+    alone.push_back(std::abs(own - whole) < kRounding ? whole : own);
+  }
+  return alone;
+}
+
 bool is_mean_of_units(const UnitValues& values, const UnitBasis& basis) {
   if (values.alone.size() != basis.sizes.size()) return false;
   double sum = 0;

@@ -46,6 +46,11 @@ struct UnitSpread {
 UnitSpread unit_spread(const std::vector<double>& without,
                        const UnitBasis& basis);
 
+/// What units have alone if the value is their mean, by the values without
+/// them.
+std::vector<double> alone_by_mean(double value,
+                                  const std::vector<double>& without,
+                                  const UnitBasis& basis);
 /// Whether the value is the mean of what units have alone, by their sizes.
 bool is_mean_of_units(const UnitValues& values, const UnitBasis& basis);
 

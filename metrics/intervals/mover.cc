@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/intervals/cell_table.h"
+#include "tally/metrics/intervals/proportions.h"
+
+namespace tally::internal::intervals {
+namespace {
+
+/// A class's value, with the distances to the ends of its interval.
+struct ClassInterval {
+  double value = 0;
+  double slope = 0;  // of the value by the proportion
+  double below = 0;
+  double above = 0;
+};
+
+ClassInterval interval_of(const Proportion& share, const RateSampling& rate,
+                          double level) {
+  const auto value_of = [&](double p) {
+    return rate.value == nullptr ? p : rate.value(p);
+  };
+  const double p = share.successes / share.n;
+  IntervalBounds ends = wilson_interval(share.successes, share.n, level);
+  if (value_of(0) > value_of(1)) std::swap(ends.low, ends.high);
+  constexpr double kStep = 1e-6;
+  ClassInterval own;
+  own.value = value_of(p);
+  own.slope = (value_of(p + kStep) - value_of(p - kStep)) / (2 * kStep);
+  own.below = own.value - value_of(ends.low);
+  own.above = value_of(ends.high) - own.value;
+  return own;
+}
+
+// By class: what it has of one more row in a place of the sums.
+using Shares = std::vector<std::pair<std::size_t, Proportion>>;
+
+std::vector<Shares> shares_by_place(const CellTable& table,
+                                    const RateSampling& rate) {
+  std::vector<Shares> by_place(table.sums);
+  std::vector<double> sums(table.sums, 0);
+  for (std::size_t i = 0; i < table.sums; ++i) {
+    sums[i] = 1;
+    const auto proportions = rate.proportions(table.state(sums));
+    sums[i] = 0;
+    for (std::size_t k = 0; k < proportions.size(); ++k) {
+      if (proportions[k].successes != 0 || proportions[k].n != 0) {
+        by_place[i].emplace_back(k, proportions[k]);
+      }
+    }
+  }
+  return by_place;
+}
+
+}  // namespace
+
+std::optional<Bounds> mover_bounds(const CellTable& table, double value,
+                                   const RateSampling& averaged, double level) {
+  if (table.cells.empty()) return std::nullopt;
+  const auto shares = averaged.proportions(table.state(sums_of(table)));
+  std::vector<ClassInterval> classes(shares.size());
+  double sum = 0;
+  double count = 0;
+  double missing = 0;
+  double fewest = kInfinity;
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    if (!(shares[k].n > 0)) {
+      ++missing;
+      continue;
+    }
+    classes[k] = interval_of(shares[k], averaged, level);
+    sum += classes[k].value;
+    fewest = std::min(fewest, shares[k].n);
+    ++count;
+  }
+  // Classes without rows have no part in the mean, or that of a value of 0.
+  constexpr double kRounding = 1e-9;
+  double unknown = 0;
+  while (unknown <= missing &&
+         !(std::abs(sum / (count + unknown) - value) < kRounding)) {
+    ++unknown;
+  }
+  if (count == 0 || unknown > missing) return std::nullopt;
+
+  const std::vector<Shares> by_place = shares_by_place(table, averaged);
+  std::map<std::pair<std::size_t, std::size_t>, double> covariances;
+  constexpr std::size_t kMostDependent = 256;
+  for (const auto& cell : table.cells) {
+    std::map<std::size_t, double> gradient;
+    for (const auto& [place, amount] : cell.adds) {
+      for (const auto& [k, share] : by_place[place]) {
+        if (!(shares[k].n > 0)) continue;
+        const double p = shares[k].successes / shares[k].n;
+        gradient[k] += classes[k].slope * amount *
+                       (share.successes - p * share.n) / shares[k].n;
+      }
+    }
+    if (gradient.size() > kMostDependent) return std::nullopt;
+    const auto rows = static_cast<double>(cell.count);
+    for (const auto& [k, own] : gradient) {
+      for (const auto& [l, other] : gradient) {
+        covariances[{k, l}] += rows * own * other;
+      }
+    }
+  }
+  double variance = 0;
+  double below = 0;
+  double above = 0;
+  for (const ClassInterval& own : classes) {
+    below += own.below * own.below;
+    above += own.above * own.above;
+  }
+  for (const auto& [pair, covariance] : covariances) {
+    variance += covariance;
+    const auto [k, l] = pair;
+    const double scale = covariances[{k, k}] * covariances[{l, l}];
+    if (k == l || !(scale > 0)) continue;
+    const double correlation = covariance / std::sqrt(scale);
+    below += correlation * classes[k].below * classes[l].below;
+    above += correlation * classes[k].above * classes[l].above;
+  }
+  // Of a class that nobody has seen, anything may be true.
+  const double all = count + unknown;
+  Bounds bounds;
+  bounds.low = value - std::sqrt(std::max(below, 0.0)) / all;
+  bounds.high = value + std::sqrt(std::max(above + unknown, 0.0)) / all;
+  bounds.standard_error = std::sqrt(std::max(variance, 0.0)) / all;
+  bounds.degrees_of_freedom = kInfinity;
+  bounds.flags.add(IntervalFlag::kMissingClass, missing > 0);
+  bounds.flags.add(IntervalFlag::kSmallClass, fewest < kSmallestClass);
+  return bounds;
+}
+
+}  // namespace tally::internal::intervals

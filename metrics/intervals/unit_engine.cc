@@ -1,0 +1,330 @@
+#include "tally/metrics/intervals/unit_engine.h"
+
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/ones.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/tensor_of.h"
+#include "tally/metrics/core/sorted_rows.h"
+#include "tally/metrics/intervals/row_sums.h"
+#include "tally/metrics/resampling/jackknife.h"
+
+namespace tally::internal::intervals {
+namespace {
+
+/// The rows of a batch by unit, or by block where these are many.
+struct RowUnits {
+  std::vector<std::int64_t> ids;    // of units or blocks, ascending
+  std::vector<std::int64_t> codes;  // of rows: places in ids
+  std::vector<std::int64_t> lengths;
+  std::vector<std::int64_t> order;  // rows by code
+  bool are_blocks = false;
+};
+
+RowUnits units_of_rows(const std::vector<std::int64_t>& ids,
+                       const BlockRules& rules) {
+  RowUnits units;
+  units.ids = ids;
+  const auto make_distinct = [&] {
+    std::sort(units.ids.begin(), units.ids.end());
+    units.ids.erase(std::unique(units.ids.begin(), units.ids.end()),
+                    units.ids.end());
+  };
+  make_distinct();
+  std::vector<std::int64_t> own = ids;
+  units.are_blocks = rules.divides(units.ids.size());
+  if (units.are_blocks) {
+    for (std::int64_t& id : own) id = rules.block_of(id);
+    units.ids = own;
+    make_distinct();
+  }
+  units.lengths.assign(units.ids.size(), 0);
+  for (const std::int64_t id : own) {
+    const auto place =
+        std::lower_bound(units.ids.begin(), units.ids.end(), id) -
+        units.ids.begin();
+    units.codes.push_back(place);
+    ++units.lengths[static_cast<std::size_t>(place)];
+  }
+  units.order.resize(own.size());
+  std::iota(units.order.begin(), units.order.end(), std::int64_t{0});
+  std::stable_sort(units.order.begin(), units.order.end(),
+                   [&](std::int64_t a, std::int64_t b) {
+                     return units.codes[static_cast<std::size_t>(a)] <
+                            units.codes[static_cast<std::size_t>(b)];
+                   });
+  return units;
+}
+
+// Whether each input row is one of each field, so that they can be divided.
+bool has_row_of_each(const AnyState& batch, std::int64_t rows) {
+  bool has_rows = false;
+  for (const Field& field : batch.fields()) {
+    if (field.kind == Field::Kind::kNote) continue;
+    if (field.kind == Field::Kind::kRows) {
+      if (field.as_rows().size() != rows && field.as_rows().size() != 0) {
+        return false;
+      }
+      has_rows = has_rows || field.as_rows().size() == rows;
+    } else if (field.kind != Field::Kind::kInt || field.merge != Merge::kMax) {
+      return false;
+    }
+  }
+  return has_rows;
+}
+
+AnyState in_order(const AnyState& batch,
+                  const std::vector<std::int64_t>& order) {
+  AnyState sorted = batch;
+  for (const Field& field : sorted.fields()) {
+    if (field.kind != Field::Kind::kRows || field.as_rows().size() == 0) {
+      continue;
+    }
+    const at::Tensor rows = field.as_rows().tensor().detach();
+    field.as_rows() = Rows(
+        rows.index_select(0, tensor_of(order).to(rows.device())));
+  }
+  return sorted;
+}
+
+// Whether a row left nothing, such as one that is ignored.
+bool adds_nothing(const AnyState& state) {
+  for (const Field& field : state.fields()) {
+    switch (field.kind) {
+      case Field::Kind::kInt:
+        if (field.merge == Merge::kSum && field.as_int() != 0) return false;
+        break;
+      case Field::Kind::kNumber:
+        if (field.as_number().value() != 0) return false;
+        break;
+      case Field::Kind::kTensor:
+        if (field.as_tensor().defined() &&
+            field.as_tensor().ne(0).any().item<bool>()) {
+          return false;
+        }
+        break;
+      case Field::Kind::kRows:
+        if (field.as_rows().size() != 0) return false;
+        break;
+      case Field::Kind::kNote:
+        break;
+    }
+  }
+  return true;
+}
+
+// What units have alone, if the value is their mean: checked by that of some.
+std::vector<double> alone_of(const Metric& metric, std::size_t element,
+                             const UnitValues& values, const UnitBasis& basis,
+                             const std::vector<AnyState>& states) {
+  std::vector<double> alone =
+      alone_by_mean(values.value, values.without, basis);
+  const std::size_t count = alone.size();
+  for (const std::size_t k :
+       {std::size_t{0}, count / 3, 2 * count / 3, count - 1}) {
+    constexpr double kRounding = 1e-7;
+    const double checked = flat_result(metric, states[k]).values[element];
+    if (!(std::abs(checked - alone[k]) <=
+          kRounding * std::max(1.0, std::abs(checked)))) {
+      return {};
+    }
+  }
+  return alone;
+}
+
+}  // namespace
+
+UnitEngine::UnitEngine(std::unique_ptr<Metric> metric,
+                       const IntervalOptions& options)
+    : IntervalEngine(std::move(metric), options),
+      sampling_(metric_->sampling()),
+      adds_up_(sampling_.row_sums && is_sum_of_rows(metric_->make_state())),
+      empty_(std::make_shared<const AnyState>(metric_->make_state())) {
+  const auto declared = metric_->inputs();
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    if (std::string(declared[i].name) == "weight") weight_place_ = i;
+  }
+}
+
+AnyState UnitEngine::identity() const {
+  return AnyState::of(
+      UnitStates(empty_, {options_.blocks(), options_.seed()}));
+}
+
+StateKey UnitEngine::key() const {
+  return "Units(blocks=" + std::to_string(options_.blocks()) +
+         ", seed=" + std::to_string(options_.seed()) + "; " +
+         metric_->state_key() + ")";
+}
+
+at::Tensor UnitEngine::weights_of(Inputs inputs, std::size_t rows) const {
+  if (!weight_place_ || inputs.size() <= *weight_place_) return {};
+  const auto* const weight = inputs[*weight_place_].as<at::Tensor>();
+  if (weight == nullptr || !weight->defined() || weight->dim() != 1 ||
+      weight->numel() != static_cast<std::int64_t>(rows)) {
+    return {};
+  }
+  return weight->detach().to(at::kCPU, at::kDouble).contiguous();
+}
+
+AnyState UnitEngine::observe(Inputs inputs,
+                             const std::vector<std::int64_t>& ids) const {
+  AnyState batch = identity();
+  auto& states = batch.get<UnitStates>();
+  const auto rows = static_cast<std::int64_t>(ids.size());
+  AnyState whole = observe_batch(*metric_, inputs);
+  states.add_notes(whole);
+  if (ids.empty()) return batch;
+  const RowUnits units =
+      units_of_rows(ids, {options_.blocks(), options_.seed()});
+  const at::Tensor weights = weights_of(inputs, ids.size());
+  if (!weights.defined() && has_row_of_each(whole, rows)) {
+    states.add_rows(in_order(whole, units.order), units.ids, units.lengths,
+                    units.are_blocks);
+    return batch;
+  }
+  std::vector<UnitState> parts(units.ids.size());
+  const auto* const weight =
+      weights.defined() ? weights.const_data_ptr<double>() : nullptr;
+  const auto weight_of = [&](std::size_t row) {
+    return weight == nullptr ? 1 : weight[row];
+  };
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    parts[k].id = units.ids[k];
+    parts[k].rows = static_cast<double>(units.lengths[k]);
+  }
+  bool has_rows = false;
+  for (const InputRef& input : inputs) has_rows = has_rows || input.rows() >= 0;
+  const at::Tensor sums = adds_up_ && has_rows ? sampling_.row_sums(inputs)
+                                               : at::Tensor();
+  const RowSums reader(adds_up_ ? whole : metric_->make_state());
+  if (sums.defined() && sums.size(1) == reader.width()) {
+    const std::int64_t width = reader.width();
+    std::vector<double> by_unit(parts.size() * static_cast<std::size_t>(width));
+    const auto* from = sums.const_data_ptr<double>();
+    for (std::size_t row = 0; row < ids.size(); ++row, from += width) {
+      const auto code = static_cast<std::size_t>(units.codes[row]);
+      auto* const into = by_unit.data() + code * static_cast<std::size_t>(width);
+      bool is_empty = true;
+      for (std::int64_t i = 0; i < width; ++i) {
+        into[i] += from[i];
+        is_empty = is_empty && from[i] == 0;
+      }
+      if (!is_empty) parts[code].size += weight_of(row);
+    }
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      parts[k].state = metric_->make_state();
+      reader.write(by_unit.data() + k * static_cast<std::size_t>(width), 1,
+                   parts[k].state);
+    }
+  } else if (!has_rows) {
+    parts[0].state = std::move(whole);
+    parts[0].size = adds_nothing(parts[0].state) ? 0 : 1;
+  } else {
+    const SortedRows sorted(units.codes, parts.size(), inputs);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      sorted.use(k, [&](Inputs own, std::int64_t) {
+        parts[k].state = observe_batch(*metric_, own);
+      });
+    }
+    for (std::size_t row = 0; row < ids.size(); ++row) {
+      parts[static_cast<std::size_t>(units.codes[row])].size += weight_of(row);
+    }
+    for (UnitState& part : parts) {
+      if (adds_nothing(part.state)) part.size = 0;
+    }
+  }
+  states.add(parts, units.are_blocks);
+  return batch;
+}
+
+DrawnUnits UnitEngine::units_of(const AnyState& state,
+                                const RowCount& count) const {
+  UnitStateList list = state.get<UnitStates>().units();
+  const std::string owner = metric_->name();
+  std::vector<AnyState> states;
+  for (const UnitState& unit : list.units) states.push_back(unit.state);
+  std::vector<AnyState> rests = without_each(*empty_, states, owner.c_str());
+  DrawnUnits drawn;
+  drawn.value = flat_result(*metric_, rests.back());
+  AnyState both = rests.back();
+  merge(both, rests.back(), owner.c_str());
+  const FlatResult twice = flat_result(*metric_, both);
+  bool grows = false;
+  for (std::size_t v = 0; v < drawn.value.values.size(); ++v) {
+    grows = grows || doubles(drawn.value.values[v], twice.values.at(v));
+  }
+  drawn.elements.resize(drawn.value.values.size());
+  std::vector<AnyState> counted;
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    const UnitState& unit = list.units[k];
+    // In a sum, zeros count.
+    const double size = grows && unit.size == 0 ? unit.rows : unit.size;
+    if (!(size > 0)) continue;
+    const FlatResult each = flat_result(*metric_, rests[k]);
+    TORCH_CHECK_VALUE(each.values.size() == drawn.elements.size(), owner,
+                      ": expected a result whose size does not depend on the "
+                      "data, got ",
+                      drawn.elements.size(), " and ", each.values.size(),
+                      " numbers");
+    for (std::size_t v = 0; v < each.values.size(); ++v) {
+      drawn.elements[v].without.push_back(each.values[v]);
+    }
+    drawn.ids.push_back(unit.id);
+    drawn.counted += size;
+    drawn.basis.sizes.push_back(sampling_.unit_input ? 1 : size);
+    counted.push_back(unit.state);
+  }
+  drawn.basis.are_groups = count.are_groups;
+  drawn.basis.units = list.are_blocks
+                          ? static_cast<double>(count.units)
+                          : static_cast<double>(counted.size());
+  drawn.basis.deciding = deciding_rows(sampling_, rests.back());
+  for (std::size_t v = 0; v < drawn.elements.size(); ++v) {
+    UnitValues& own = drawn.elements[v];
+    own.value = drawn.value.values[v];
+    if (counted.size() > 1 && own.value == own.value) {
+      own.alone = alone_of(*metric_, v, own, drawn.basis, counted);
+    }
+  }
+  return drawn;
+}
+
+std::optional<DrawnResult> UnitEngine::draw(const AnyState& state,
+                                            const RowCount& count) const {
+  if (count.rows == 0) return std::nullopt;
+  DrawnUnits units = units_of(state, count);
+  DrawnResult drawn;
+  drawn.value = std::move(units.value);
+  drawn.basis = std::move(units.basis);
+  drawn.ids = std::move(units.ids);
+  drawn.counted = units.counted;
+  for (UnitValues& own : units.elements) {
+    drawn.are_means.push_back(is_mean_of_units(own, drawn.basis));
+    drawn.replicates.push_back(std::move(own.without));
+  }
+  return drawn;
+}
+
+Intervals UnitEngine::intervals(const AnyState& state,
+                                const RowCount& count) const {
+  const DrawnUnits drawn = units_of(state, count);
+  std::vector<Bounds> bounds;
+  for (const UnitValues& own : drawn.elements) {
+    bounds.push_back(Bounds::of(
+        unit_interval(own, drawn.basis, sampling_.range, options_.level())));
+  }
+  Interval unfilled = this->unfilled(
+      count, static_cast<std::int64_t>(drawn.basis.sizes.size()));
+  unfilled.units = drawn.basis.units;
+  unfilled.counted = drawn.counted;
+  return make_intervals(drawn.value, bounds, unfilled);
+}
+
+}  // namespace tally::internal::intervals

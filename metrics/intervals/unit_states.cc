@@ -1,0 +1,284 @@
+#include "tally/metrics/intervals/unit_states.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tally/metrics/common/tensor_of.h"
+#include "tally/metrics/resampling/philox.h"
+
+namespace tally::internal::intervals {
+namespace {
+
+constexpr const char* kOwner = "units";
+
+void append(Rows& rows, const at::Tensor& more) {
+  if (more.numel() == 0 && more.dim() == 1) return;
+  const Rows added(more);
+  rows.check_append(added, kOwner, "part");
+  rows.reserve_for(added);
+  rows.append(added);
+}
+
+// Those of a field of some parts.
+struct Gathered {
+  std::vector<at::Tensor> values;
+  std::vector<std::int64_t> ints;
+  std::vector<double> numbers;
+  std::vector<std::int64_t> lengths;
+
+  void add(const Field& field) {
+    switch (field.kind) {
+      case Field::Kind::kInt:
+        ints.push_back(field.as_int());
+        return;
+      case Field::Kind::kNumber:
+        numbers.push_back(field.as_number().value());
+        return;
+      case Field::Kind::kRows: {
+        const Rows& rows = field.as_rows();
+        lengths.push_back(rows.size());
+        if (rows.size() > 0) values.push_back(rows.tensor().detach());
+        return;
+      }
+      default:
+        break;
+    }
+    const at::Tensor& tensor = field.as_tensor();
+    if (!tensor.defined()) {
+      lengths.push_back(-1);
+      return;
+    }
+    lengths.push_back(tensor.dim());
+    lengths.insert(lengths.end(), tensor.sizes().begin(), tensor.sizes().end());
+    values.push_back(tensor.detach().reshape(-1));
+  }
+};
+
+const std::int64_t* integers(const at::Tensor& tensor) {
+  return tensor.const_data_ptr<std::int64_t>();
+}
+
+// Reads the parts of a column in turn.
+class ColumnReader {
+ public:
+  ColumnReader(const Rows& values, const Rows& lengths)
+      : values_(values.defined() ? values.tensor() : at::Tensor()),
+        lengths_(lengths.defined() ? lengths.tensor().cpu().contiguous()
+                                   : at::Tensor()) {}
+
+  void read(const Field& into) {
+    switch (into.kind) {
+      case Field::Kind::kInt:
+        into.as_int() = values_on_cpu<std::int64_t>()[value_++];
+        return;
+      case Field::Kind::kNumber:
+        into.as_number() = Number(values_on_cpu<double>()[value_++]);
+        return;
+      case Field::Kind::kRows: {
+        const std::int64_t rows = integers(lengths_)[length_++];
+        if (rows > 0) into.as_rows() = Rows(take(rows));
+        return;
+      }
+      default:
+        break;
+    }
+    const std::int64_t dims = integers(lengths_)[length_++];
+    if (dims < 0) return;
+    const at::IntArrayRef sizes(integers(lengths_) + length_,
+                                static_cast<std::size_t>(dims));
+    length_ += dims;
+    into.as_tensor() = take(c10::multiply_integers(sizes)).reshape(sizes);
+  }
+
+ private:
+  at::Tensor take(std::int64_t count) {
+    // Without elements at all, their dtype is not known.
+    if (!values_.defined()) return at::empty({count}, at::kDouble);
+    at::Tensor own = values_.narrow(0, value_, count).clone();
+    value_ += count;
+    return own;
+  }
+  template <class T>
+  const T* values_on_cpu() const {
+    return values_.const_data_ptr<T>();
+  }
+
+  at::Tensor values_;
+  at::Tensor lengths_;
+  std::int64_t value_ = 0;
+  std::int64_t length_ = 0;
+};
+
+}  // namespace
+
+std::int64_t BlockRules::block_of(std::int64_t id) const {
+  return intervals::block_of(seed, id, blocks);
+}
+
+UnitStates::UnitStates(std::shared_ptr<const AnyState> identity,
+                       BlockRules rules)
+    : identity_(std::move(identity)), rules_(rules) {
+  std::vector<std::string> names;
+  for (const Field& field : identity_->fields()) {
+    if (!is_data(field)) {
+      notes_.emplace_back(field.as_note().kind());
+      continue;
+    }
+    columns_.emplace_back();
+    names.push_back(std::string("units.") + field.name);
+    names.push_back(std::string("units.") + field.name + ".lengths");
+  }
+  names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
+}
+
+void UnitStates::append_heads(const std::vector<std::int64_t>& ids,
+                              const std::vector<double>& sizes,
+                              const std::vector<double>& rows,
+                              bool are_blocks) {
+  append(ids_, tensor_of(ids));
+  append(are_blocks_, at::full({static_cast<std::int64_t>(ids.size())},
+                               are_blocks ? 1 : 0, at::kByte));
+  append(sizes_, tensor_of(sizes));
+  append(rows_, tensor_of(rows));
+}
+
+void UnitStates::add(const std::vector<UnitState>& parts, bool are_blocks) {
+  if (parts.empty()) return;
+  std::vector<std::int64_t> ids;
+  std::vector<double> sizes;
+  std::vector<double> rows;
+  std::vector<Gathered> gathered(columns_.size());
+  for (const UnitState& part : parts) {
+    ids.push_back(part.id);
+    sizes.push_back(part.size);
+    rows.push_back(part.rows);
+    std::size_t column = 0;
+    for (const Field& field : part.state.fields()) {
+      if (is_data(field)) gathered[column++].add(field);
+    }
+  }
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    Gathered& own = gathered[c];
+    if (!own.ints.empty()) append(columns_[c].values, tensor_of(own.ints));
+    if (!own.numbers.empty()) {
+      append(columns_[c].values, tensor_of(own.numbers));
+    }
+    if (!own.values.empty()) append(columns_[c].values, at::cat(own.values));
+    append(columns_[c].lengths, tensor_of(own.lengths));
+  }
+  append_heads(ids, sizes, rows, are_blocks);
+}
+
+void UnitStates::add_rows(const AnyState& state,
+                          const std::vector<std::int64_t>& ids,
+                          const std::vector<std::int64_t>& lengths,
+                          bool are_blocks) {
+  const std::vector<double> sizes(lengths.begin(), lengths.end());
+  std::size_t c = 0;
+  for (const Field& field : state.fields()) {
+    if (!is_data(field)) continue;
+    Column& column = columns_[c++];
+    if (field.kind != Field::Kind::kRows) {
+      // The size of something, which all parts share.
+      Gathered own;
+      for (std::size_t i = 0; i < ids.size(); ++i) own.add(field);
+      append(column.values, tensor_of(own.ints));
+    } else if (field.as_rows().size() == 0) {
+      append(column.lengths,
+             tensor_of(std::vector<std::int64_t>(ids.size(), 0)));
+    } else {
+      append(column.values, field.as_rows().tensor().detach());
+      append(column.lengths, tensor_of(lengths));
+    }
+  }
+  append_heads(ids, sizes, sizes, are_blocks);
+}
+
+void UnitStates::add_notes(const AnyState& state) {
+  std::size_t n = 0;
+  for (const Field& field : state.fields()) {
+    if (!is_data(field)) notes_[n++].append(field.as_note());
+  }
+}
+
+UnitStateList UnitStates::units() const {
+  UnitStateList list;
+  if (ids_.size() == 0) return list;
+  const at::Tensor ids = ids_.tensor();
+  const at::Tensor kinds = are_blocks_.tensor();
+  const at::Tensor sizes = sizes_.tensor();
+  const at::Tensor rows = rows_.tensor();
+  const auto count = static_cast<std::size_t>(ids.numel());
+  const auto* const id = integers(ids);
+  const auto* const is_block = kinds.const_data_ptr<std::uint8_t>();
+  std::set<std::int64_t> distinct;
+  for (std::size_t i = 0; i < count && !list.are_blocks; ++i) {
+    distinct.insert(id[i]);
+    list.are_blocks = is_block[i] != 0 || rules_.divides(distinct.size());
+  }
+  std::vector<ColumnReader> readers;
+  for (const Column& column : columns_) {
+    readers.emplace_back(column.values, column.lengths);
+  }
+  std::map<std::int64_t, UnitState> units;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t own =
+        list.are_blocks && is_block[i] == 0 ? rules_.block_of(id[i]) : id[i];
+    AnyState state = *identity_;
+    std::size_t column = 0;
+    for (const Field& field : state.fields()) {
+      if (is_data(field)) readers[column++].read(field);
+    }
+    auto [place, is_new] = units.try_emplace(own);
+    UnitState& unit = place->second;
+    unit.size += sizes.const_data_ptr<double>()[i];
+    unit.rows += rows.const_data_ptr<double>()[i];
+    if (is_new) {
+      unit.id = own;
+      unit.state = std::move(state);
+    } else {
+      merge(unit.state, std::move(state), kOwner);
+    }
+  }
+  for (auto& [own, unit] : units) list.units.push_back(std::move(unit));
+  return list;
+}
+
+void UnitStates::fields(Fields& f) {
+  f("units", ids_)("are_blocks", are_blocks_);
+  f("sizes", sizes_)("rows", rows_);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    f((*names_)[2 * c].c_str(), columns_[c].values);
+    f((*names_)[2 * c + 1].c_str(), columns_[c].lengths);
+  }
+  for (Note& note : notes_) f(note);
+}
+
+std::int64_t UnitStates::stored() const {
+  std::int64_t stored = ids_.size();
+  for (const Column& column : columns_) {
+    stored = std::max(stored, column.values.size());
+  }
+  return stored;
+}
+
+void UnitStates::compact() {
+  // Copying all takes time for each of them: only when they have doubled.
+  constexpr std::int64_t kFewParts = 1024;
+  if (ids_.size() < kFewParts || stored() < 2 * least_stored_) return;
+  const UnitStateList list = units();
+  UnitStates whole(identity_, rules_);
+  whole.add(list.units, list.are_blocks);
+  whole.notes_ = notes_;
+  whole.least_stored_ = whole.stored();
+  *this = std::move(whole);
+}
+
+}  // namespace tally::internal::intervals
