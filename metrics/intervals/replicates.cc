@@ -204,6 +204,9 @@ Tested test_of(double difference, std::vector<double> differences,
       difference, differences, ReplicateInterval::kPercentile, level);
   if (!std::isnan(tested.bounds.low)) {
     tested.p_value = bootstrap_p_value(differences);
+  } else if (difference == 0 &&
+             tested.bounds.flags.contains(IntervalFlag::kNoVariation)) {
+    tested.p_value = 1;
   }
   return tested;
 }

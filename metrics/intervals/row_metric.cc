@@ -25,6 +25,7 @@ using internal::intervals::PhiloxStream;
 /// What is accumulated besides the method's own state.
 struct RowIds {
   std::int64_t rows = 0;
+  std::int64_t weightless = 0;  // whose weight is 0
   std::int64_t numbered = 0;  // rows whose id is their number
   Rows ids;                   // int64, of those that have ids of their own
   Rows groups;                // int64, of the groups, some more than once
@@ -34,7 +35,8 @@ struct RowIds {
   std::int64_t high_digest = 0;
 
   void fields(Fields& f) {
-    f("rows", rows)("numbered", numbered)("ids", ids)("groups", groups);
+    f("rows", rows)("weightless", weightless)("numbered", numbered);
+    f("ids", ids)("groups", groups);
     f("low_digest", low_digest)("high_digest", high_digest);
   }
   void compact() {
@@ -198,6 +200,7 @@ std::vector<AnyState> RowMetric::observe_rows(const SampleIds* ids,
   const bool is_numbered = has_ids && ids == nullptr && !unit_place_;
   if (is_numbered) batch_ids.digest(own);
   if (has_ids) own = weighed.selected(std::move(own));
+  batch_ids.weightless = weighed.left_out();
   if (rules_.grouped || unit_place_) {
     std::vector<std::int64_t> distinct = own;
     RowIds::make_distinct(distinct);
@@ -248,7 +251,7 @@ internal::intervals::RowCount RowMetric::count_of(
   count.rows = ids.rows;
   count.units = rules_.grouped || unit_place_
                     ? static_cast<std::int64_t>(ids.distinct_groups().size())
-                    : ids.rows;
+                    : ids.rows - ids.weightless;
   count.are_groups = rules_.grouped;
   count.digest =
       static_cast<std::int64_t>(static_cast<std::uint64_t>(ids.high_digest)

@@ -31,6 +31,7 @@ WeighedRows::WeighedRows(Inputs inputs, std::optional<std::size_t> weight_place,
       values_.push_back(refs_[i].select(places));
       refs_[i] = values_.back().ref();
     }
+    left_out_ = rows - static_cast<std::int64_t>(places.size());
     places_ = std::move(places);
   }
   if (are_ones) refs_[*weight_place] = InputRef::none();

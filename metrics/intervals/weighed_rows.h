@@ -18,6 +18,8 @@ class WeighedRows {
               std::int64_t rows);
 
   Inputs inputs() const { return refs_; }
+  /// The number of rows whose weight is 0.
+  std::int64_t left_out() const { return left_out_; }
   /// Of one for each row, those of the rows that are left.
   std::vector<std::int64_t> selected(std::vector<std::int64_t> ids) const;
 
@@ -25,6 +27,7 @@ class WeighedRows {
   std::vector<InputRef> refs_;
   std::vector<InputValue> values_;
   std::optional<std::vector<std::int64_t>> places_;  // if rows are left out
+  std::int64_t left_out_ = 0;
 };
 
 }  // namespace tally::internal::intervals

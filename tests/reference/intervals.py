@@ -91,6 +91,12 @@ def areas() -> list[dict]:
     return cases
 
 
+def effective_correction(weights: np.ndarray) -> float:
+    """n / (n - 1) for Kish's effective number of weights."""
+    n = weights.sum() ** 2 / (weights ** 2).sum()
+    return n / (n - 1)
+
+
 def weighted_area() -> dict:
     """The weighted area and its standard error, pair by pair."""
     rng = np.random.default_rng(2)
@@ -105,8 +111,9 @@ def weighted_area() -> dict:
     v10 = order @ wq / wq.sum()
     v01 = wp @ order / wp.sum()
     area = float(wp @ v10 / wp.sum())
-    error = float(np.sqrt(((wp * (v10 - area) / wp.sum()) ** 2).sum()
-                          + ((wq * (v01 - area) / wq.sum()) ** 2).sum()))
+    error = float(np.sqrt(
+        effective_correction(wp) * ((wp * (v10 - area) / wp.sum()) ** 2).sum()
+        + effective_correction(wq) * ((wq * (v01 - area) / wq.sum()) ** 2).sum()))
     return {"scores": scores.tolist(), "target": target.tolist(),
             "weight": weight.tolist(), "area": area, "error": error}
 
@@ -218,6 +225,171 @@ def jackknife() -> dict:
     t = stats.t.ppf(0.95, k - 1)
     return {"without": without, "value": value, "level": 0.9, "error": error,
             "ends": [value - t * error, value + t * error]}
+
+
+def logit_ends(value: float, error: float, t: float) -> list[float]:
+    """value -+ t error on the logit scale."""
+    logit = math.log(value / (1 - value))
+    width = t * error / (value * (1 - value))
+    return [1 / (1 + math.exp(s * width - logit)) for s in (1, -1)]
+
+
+def leave_one_out(statistic, *columns: np.ndarray) -> np.ndarray:
+    """The statistic without each row."""
+    rows = np.arange(len(columns[0]))
+    return np.array([statistic(*(c[rows != i] for c in columns))
+                     for i in rows])
+
+
+def jackknife_error(without: np.ndarray) -> float:
+    """The jackknife's standard error."""
+    k = len(without)
+    return float(np.sqrt((k - 1) / k * ((without - without.mean()) ** 2).sum()))
+
+
+def movers() -> list[dict]:
+    """Zou and Donner's MOVER for macro recall and macro F1 of Wilson ends."""
+    cases = []
+    for matrix in ([[40, 5, 3], [7, 30, 2], [0, 4, 5]], [[90, 6], [1, 3]],
+                   [[20, 0], [0, 5]]):
+        counts = np.array(matrix, float)
+        k = len(counts)
+        rows, columns, hits = counts.sum(1), counts.sum(0), np.diag(counts)
+
+        def ends(numerator, denominator):
+            low, high = proportion_confint(numerator, denominator, 0.05,
+                                           "wilson")
+            return np.array(low), np.array(high)
+
+        recall = hits / rows
+        low, high = ends(hits, rows)
+        case = {"matrix": matrix, "recall": {
+            "value": float(recall.mean()),
+            "ends": [float(recall.mean() - np.sqrt(((recall - low) ** 2).sum()) / k),
+                     float(recall.mean() + np.sqrt(((high - recall) ** 2).sum()) / k)]}}
+        union = rows + columns - hits
+        jaccard = hits / union
+        low, high = (2 * e / (1 + e) for e in ends(hits, union))
+        f1 = 2 * jaccard / (1 + jaccard)
+        # The derivatives of each class's F1 by the count of each cell.
+        gradient = np.zeros((k, k, k))
+        for c in range(k):
+            both = rows[c] + columns[c]
+            gradient[c, c, :] -= 2 * hits[c] / both ** 2
+            gradient[c, :, c] -= 2 * hits[c] / both ** 2
+            gradient[c, c, c] += 2 / both
+        covariance = np.einsum("ij,kij,lij->kl", counts, gradient, gradient)
+        scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+        correlation = np.where(scale > 0, covariance / np.where(scale > 0, scale, 1), 0)
+        np.fill_diagonal(correlation, 1)
+        below, above = f1 - low, high - f1
+        case["f1"] = {
+            "value": float(f1.mean()),
+            "error": float(np.sqrt(max(covariance.sum(), 0)) / k),
+            "ends": [float(f1.mean() - np.sqrt(below @ correlation @ below) / k),
+                     float(f1.mean() + np.sqrt(above @ correlation @ above) / k)]}
+        cases.append(case)
+    return cases
+
+
+def clustered_area() -> dict:
+    """Obuchowski's variance of an area of clustered rows, by its definition."""
+    rng = np.random.default_rng(8)
+    cluster = np.repeat(np.arange(14), rng.integers(1, 6, 14))
+    effect = rng.normal(size=14)[cluster]
+    target = (rng.random(len(cluster)) < 0.4).astype(int)
+    scores = np.round(rng.normal(effect + target, 1), 1)
+    v10, v01 = placements(scores, target)
+    area = float(v10.mean())
+    m, n = len(v10), len(v01)
+    positive, negative = cluster[target == 1], cluster[target == 0]
+    ids = np.unique(cluster)
+    a = np.array([(v10[positive == i] - area).sum() for i in ids])
+    b = np.array([(v01[negative == i] - area).sum() for i in ids])
+    i10, i01 = len(np.unique(positive)), len(np.unique(negative))
+    variance = (i10 / (i10 - 1) * (a ** 2).sum() / m ** 2
+                + i01 / (i01 - 1) * (b ** 2).sum() / n ** 2
+                + 2 * len(ids) / (len(ids) - 1) * (a * b).sum() / m / n)
+    error = float(np.sqrt(variance))
+    t = stats.t.ppf(0.975, min(i10, i01) - 1)
+    return {"scores": scores.tolist(), "target": target.tolist(),
+            "ids": cluster.tolist(), "area": area, "error": error,
+            "ends": logit_ends(area, error, t)}
+
+
+def precisions() -> list[dict]:
+    """scikit-learn's average precision without each row, on the logit scale."""
+    rng = np.random.default_rng(9)
+    cases = []
+    for n, positives, digits in [(40, 5, 6), (60, 12, 1), (300, 9, 2)]:
+        target = np.zeros(n, int)
+        target[:positives] = 1
+        scores = np.round(1 / (1 + np.exp(-rng.normal(target, 1))), digits)
+        value = float(average_precision_score(target, scores))
+        error = jackknife_error(
+            leave_one_out(average_precision_score, target, scores))
+        cases.append({"scores": scores.tolist(), "target": target.tolist(),
+                      "value": value, "error": error,
+                      "ends": logit_ends(value, error,
+                                         stats.t.ppf(0.975, positives - 1))})
+    return cases
+
+
+def unit_means() -> list[dict]:
+    """Means of units: Student's t on the scale of the logarithm."""
+    rng = np.random.default_rng(10)
+    cases = []
+    for sizes in ([1] * 12, [10] * 6, [3, 9, 1, 4, 12, 7]):
+        # By Satterthwaite, for units of unequal sizes.
+        size = np.array(sizes, float)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        values = np.round(rng.normal(size=len(sizes))[group] ** 2
+                          + rng.exponential(size=len(group)), 3)
+        mean = float(values.mean())
+        without = np.array([values[group != g].mean()
+                            for g in range(len(sizes))])
+        error = jackknife_error(without)
+        degrees = float((size ** 2).sum() ** 2 / (size ** 4).sum() - 1)
+        t = stats.t.ppf(0.975, degrees)
+        cases.append({"values": values.tolist(), "groups": group.tolist(),
+                      "error": error, "degrees": degrees,
+                      "ends": [mean * math.exp(s * t * error / mean)
+                               for s in (-1, 1)]})
+    return cases
+
+
+def hall_ends() -> dict:
+    """Hall's 1992 transformation of t for a skewed mean."""
+    values = np.array([0.1, 0.2, 0.1, 0.3, 0.2, 0.1, 0.4, 0.2, 0.1, 30.0])
+    n, mean = len(values), float(values.mean())
+    error = float(values.std(ddof=1) / math.sqrt(n))
+    skewness = float(((values - mean) ** 3).mean() / values.std() ** 3)
+    t = stats.t.ppf(0.975, n - 1)
+
+    def transformed(q: float) -> float:
+        y = q / math.sqrt(n) - skewness / (6 * n)
+        return float((np.cbrt(1 + skewness * y) - 1) * 3 / skewness
+                     * math.sqrt(n))
+
+    plain = [mean * math.exp(s * t * error / mean) for s in (-1, 1)]
+    hall = [mean - transformed(t) * error, mean - transformed(-t) * error]
+    return {"values": values.tolist(), "plain": plain, "hall": hall,
+            "ends": [min(plain[0], hall[0]) if hall[0] > 0 else plain[0],
+                     max(plain[1], hall[1])]}
+
+
+def sign_flips() -> list[dict]:
+    """SciPy's permutation test of paired samples: all flips."""
+    rng = np.random.default_rng(11)
+    cases = []
+    for n in (3, 5, 9, 12):
+        differences = np.round(rng.normal(0.4, 1, n), 2)
+        test = stats.permutation_test(
+            (differences,), np.mean, permutation_type="samples",
+            n_resamples=np.inf)
+        cases.append({"differences": differences.tolist(),
+                      "p": float(test.pvalue)})
+    return cases
 
 
 def tests_of_pairs() -> list[dict]:
@@ -380,7 +552,10 @@ def values() -> dict:
                          for a, p, q in [(1.0, 5, 45), (0.0, 5, 45),
                                          (0.9, 20, 30)]],
             "deltas": deltas(), "replicate_ends": replicate_ends(),
-            "jackknife": jackknife(), "mcnemar": tests_of_pairs(),
+            "jackknife": jackknife(), "movers": movers(),
+            "clustered_area": clustered_area(), "precisions": precisions(),
+            "unit_means": unit_means(), "hall": hall_ends(),
+            "sign_flips": sign_flips(), "mcnemar": tests_of_pairs(),
             "paired_differences": paired_differences(),
             "paired_areas": paired_areas(), "weights": weights(),
             "curves": curves()}

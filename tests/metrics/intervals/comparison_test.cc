@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/intervals/paired_tests.h"
 #include "tally/metrics/intervals/replicates.h"
@@ -66,7 +67,9 @@ at::Tensor waves(double frequency) {
 }
 
 /// The replicates of a model whose errors are mostly those of another.
-Replicates replicates_of(double own, const IntervalOptions& options = {},
+Replicates replicates_of(double own,
+                         const IntervalOptions& options =
+                             IntervalOptions().method(IntervalMethod::kPoisson),
                          std::int64_t first_id = 0) {
   IntervalMetric error(MeanSquaredError(), options);
   error.update(SampleIds(at::arange(first_id, first_id + kRows)),
@@ -99,30 +102,57 @@ TEST(CompareTest, SubtractsWhatIsCommon) {
 }
 
 TEST(CompareTest, LeavesOutTheSameBlocks) {
-  const auto options = IntervalOptions().method(IntervalMethod::kJackknife);
+  const auto options =
+      IntervalOptions().method(IntervalMethod::kJackknife).blocks(20);
   const Replicates first = replicates_of(0.1, options);
   const Replicates second = replicates_of(0.2, options);
   const Comparison part = compare(first, second, 0.9)[0].second;
   EXPECT_EQ(part.method, ComparisonMethod::kJackknife);
   EXPECT_EQ(part.replicates, 20);
+  EXPECT_EQ(part.units, kRows);
   // Of the differences of the values without each block.
   const at::Tensor without =
       first.replicates.value() - second.replicates.value();
   const double error = std::sqrt(
       (without - without.mean()).square().sum().item<double>() * 19 / 20);
-  constexpr double kQuantile =
-      1.7291328115213678;  // scipy.stats.t.ppf(.95, 19)
+  EXPECT_NEAR(part.standard_error.item<double>(), error, 1e-12);
+  const auto degrees = part.degrees_of_freedom.item<double>();
+  EXPECT_LT(degrees, 19);  // blocks are of unequal sizes
+  const double quantile =
+      internal::intervals::student_t_quantile(0.95, degrees);
   const auto difference = part.difference.item<double>();
-  EXPECT_NEAR(part.low.item<double>(), difference - kQuantile * error, 1e-12);
-  EXPECT_NEAR(part.high.item<double>(), difference + kQuantile * error, 1e-12);
+  EXPECT_NEAR(part.low.item<double>(), difference - quantile * error, 1e-12);
+  EXPECT_NEAR(part.high.item<double>(), difference + quantile * error, 1e-12);
   const Comparison exact =
       compare(first, second, 1 - part.p_value.item<double>())[0].second;
   // The interval whose level is 1 - p has 0 as an end.
   EXPECT_NEAR(std::min(std::abs(exact.low.item<double>()),
                        std::abs(exact.high.item<double>())),
               0, 1e-10);
-  EXPECT_EQ(compare(first, first, 0.9)[0].second.p_value.item<double>(), 1);
-  EXPECT_EQ(resampling_method(MeanSquaredError()), IntervalMethod::kPoisson);
+  const Comparison same = compare(first, first, 0.9)[0].second;
+  EXPECT_EQ(same.p_value.item<double>(), 1);
+  EXPECT_TRUE(std::isnan(same.low.item<double>()));
+  EXPECT_TRUE(same.flags.contains(IntervalFlag::kNoVariation));
+}
+
+TEST(CompareTest, ReadsBlocksOfVersion1) {
+  // As an earlier version wrote them: without units.
+  const auto text = [](double first, double second) {
+    return R"({"format": "tally replicates", "version": 1, "metrics": [
+        {"name": "a", "metric": "A", "method": "jackknife", "seed": 0, "n": 9,
+         "digest": 1, "replicates": 3, "parts": [{"name": "", "sizes": [],
+         "value": [)" +
+           std::to_string(first) + R"(], "replicates": [)" +
+           std::to_string(first + 0.1) + ", " + std::to_string(second) + ", " +
+           std::to_string(first - 0.2) + "]}]}]}";
+  };
+  const auto read = [&](double first, double second) {
+    return parse_replicates(text(first, second))[0].second;
+  };
+  const Comparison part = compare(read(3, 2.5), read(2, 2.25), 0.95).value();
+  EXPECT_TRUE(part.flags.contains(IntervalFlag::kSummarized));
+  EXPECT_EQ(part.degrees_of_freedom.item<double>(), 2);
+  EXPECT_FALSE(std::isnan(part.p_value.item<double>()));
 }
 
 TEST(CompareTest, ReadsWhatAnotherProgramWrote) {
@@ -143,8 +173,8 @@ TEST(CompareTest, RefusesOtherTexts) {
   };
   EXPECT_THAT(refusal("{"), HasSubstr("replicates: "));
   EXPECT_THAT(refusal("{}"), HasSubstr("expected the format"));
-  EXPECT_THAT(refusal(R"({"format": "tally replicates", "version": 2})"),
-              HasSubstr("expected version 1, got 2, of a newer Tally"));
+  EXPECT_THAT(refusal(R"({"format": "tally replicates", "version": 3})"),
+              HasSubstr("expected version 1 to 2, got 3, of a newer Tally"));
   const auto metric = [&](const std::string& part) {
     return refusal(R"({"format": "tally replicates", "version": 1, "metrics": [
         {"name": "a", "metric": "A", "method": "poisson", "seed": 0, "n": 2,
@@ -165,16 +195,18 @@ TEST(CompareTest, RefusesOtherRowsAndOtherDraws) {
   const auto refusal = [&](const Replicates& second, double level = 0.95) {
     return refusal_of([&] { compare(first, second, level); });
   };
-  EXPECT_THAT(refusal(replicates_of(0.1, IntervalOptions().seed(1))),
+  const auto poisson = IntervalOptions().method(IntervalMethod::kPoisson);
+  EXPECT_THAT(refusal(replicates_of(0.1, IntervalOptions(poisson).seed(1))),
               HasSubstr("expected the same seed, got 0 and 1"));
-  EXPECT_THAT(refusal(replicates_of(0.1, IntervalOptions().replicates(50))),
+  EXPECT_THAT(
+      refusal(replicates_of(0.1, IntervalOptions(poisson).replicates(50))),
               HasSubstr("expected the same sizes of replicates, got [1000] and "
                         "[50]"));
   EXPECT_THAT(
       refusal(replicates_of(
           0.1, IntervalOptions().method(IntervalMethod::kDoubleOrNothing))),
       HasSubstr("expected the same method"));
-  EXPECT_THAT(refusal(replicates_of(0.1, {}, 1)),
+  EXPECT_THAT(refusal(replicates_of(0.1, poisson, 1)),
               HasSubstr("expected the same ids of rows"));
   EXPECT_THAT(refusal(first, 2), HasSubstr("expected a level in (0, 1)"));
   Replicates other = first;

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tally/metrics/aggregation/min_max_metric.h"
@@ -19,17 +20,18 @@
 #include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/average_precision.h"
+#include "tally/metrics/classification/balanced_accuracy.h"
 #include "tally/metrics/classification/cohen_kappa.h"
 #include "tally/metrics/classification/exact_match.h"
 #include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/jaccard_index.h"
 #include "tally/metrics/classification/matthews_corr_coef.h"
 #include "tally/metrics/intervals/interval_engine.h"
-#include "tally/metrics/intervals/jackknife_engine.h"
 #include "tally/metrics/intervals/proportions.h"
 #include "tally/metrics/registry/registry.h"
 #include "tally/metrics/regression/max_error.h"
 #include "tally/metrics/regression/mean_squared_error.h"
+#include "tally/metrics/resampling/jackknife.h"
 #include "tally/metrics/resampling/philox.h"
 #include "tally/metrics/wrappers/running.h"
 #include "tally/tests/metrics/intervals/reference.h"
@@ -157,7 +159,8 @@ TEST(IntervalMetricTest, IsTheDeltaMethodForOtherCounts) {
     SCOPED_TRACE(each.dump());
     const bool three = each["matrix"].size() == 3;
     const Interval interval =
-        interval_of(metric_named(each["name"], three), each["matrix"]);
+        interval_of(metric_named(each["name"], three), each["matrix"],
+                    IntervalOptions().method(IntervalMethod::kLogitDelta));
     EXPECT_EQ(interval.method, IntervalMethod::kLogitDelta);
     EXPECT_NEAR(number(interval.value), each["value"], 1e-12);
     EXPECT_NEAR(number(interval.standard_error), each["error"], 1e-8);
@@ -190,8 +193,46 @@ TEST(IntervalMetricTest, HasWidthWhereAllIsCorrect) {
   expect_ends(beta, wilson_interval(5, 5, 0.95).low, 1);
   const Interval mcc = interval_of(BinaryMatthewsCorrCoef(), correct);
   expect_ends(mcc, 2 * wilson_interval(5, 5, 0.95).low - 1, 1);
+  // Of both classes' distances to 1, which do not depend on each other.
+  const double larger = 1 - 2 * wilson_interval(20, 20, 0.95).low /
+                                (1 + wilson_interval(20, 20, 0.95).low);
+  const double smaller = 1 - 2 * wilson_interval(5, 5, 0.95).low /
+                                 (1 + wilson_interval(5, 5, 0.95).low);
   const Interval macro = interval_of(MulticlassF1Score(2), correct);
-  expect_ends(macro, wilson_interval(5, 5, 0.95).low, 1);
+  expect_ends(macro,
+              1 - std::sqrt(larger * larger + smaller * smaller) / 2, 1);
+}
+
+TEST(IntervalMetricTest, IsMoversForMeansOfClasses) {
+  for (const auto& each : interval_values()["movers"]) {
+    SCOPED_TRACE(each.dump());
+    const auto classes = static_cast<std::int64_t>(each["matrix"].size());
+    const Interval recall =
+        interval_of(MulticlassAccuracy(classes), each["matrix"]);
+    EXPECT_EQ(recall.method, IntervalMethod::kMover);
+    EXPECT_NEAR(number(recall.value), each["recall"]["value"], 1e-12);
+    expect_ends(recall, each["recall"]["ends"][0], each["recall"]["ends"][1],
+                1e-9);
+    const Interval f1 = interval_of(MulticlassF1Score(classes), each["matrix"]);
+    EXPECT_NEAR(number(f1.value), each["f1"]["value"], 1e-12);
+    EXPECT_NEAR(number(f1.standard_error), each["f1"]["error"], 1e-8);
+    expect_ends(f1, each["f1"]["ends"][0], each["f1"]["ends"][1], 1e-7);
+    EXPECT_EQ(f1.counted, recall.counted);
+    if (classes == 2) {
+      const Interval balanced =
+          interval_of(BinaryBalancedAccuracy(), each["matrix"]);
+      expect_ends(balanced, number(recall.low), number(recall.high));
+    }
+  }
+  // A class without rows: of a metric that counts it as 0 anything may be true.
+  const Interval missing =
+      interval_of(MulticlassF1Score(3), {{9, 1, 0}, {1, 9, 0}, {0, 0, 0}});
+  EXPECT_TRUE(missing.flags.contains(IntervalFlag::kMissingClass));
+  const Interval unseen =
+      interval_of(MulticlassAccuracy(3), {{8, 1, 1}, {1, 9, 0}, {0, 0, 0}});
+  EXPECT_NEAR(number(unseen.value), 1.7 / 3, 1e-12);
+  EXPECT_GT(number(unseen.high), number(unseen.value) + 1. / 3);
+  EXPECT_TRUE(unseen.flags.contains(IntervalFlag::kMissingClass));
 }
 
 TEST(IntervalMetricTest, IsDelongsForAreas) {
@@ -209,9 +250,21 @@ TEST(IntervalMetricTest, IsDelongsForAreas) {
       area.update(part(scores), part(target));
     }
     const Interval interval = area.compute().value();
-    EXPECT_EQ(interval.method, IntervalMethod::kDelong);
+    EXPECT_EQ(interval.method, IntervalMethod::kDelongNewcombe);
     EXPECT_NEAR(number(interval.standard_error), each["error"], 1e-12);
-    expect_ends(interval, each["ends"][0], each["ends"][1], 1e-9);
+    expect_ends(interval,
+                std::min(each["ends"][0].get<double>(),
+                         each["newcombe"][0].get<double>()),
+                std::max(each["ends"][1].get<double>(),
+                         each["newcombe"][1].get<double>()),
+                1e-9);
+    EXPECT_EQ(interval.counted, static_cast<double>(scores.numel()));
+    IntervalMetric delong(
+        BinaryAUROC(BinaryAUROCOptions().input(ScoreKind::kScores)),
+        IntervalOptions().method(IntervalMethod::kDelong));
+    delong.update(scores, target);
+    expect_ends(delong.compute().value(), each["ends"][0], each["ends"][1],
+                1e-9);
   }
 }
 
@@ -235,22 +288,57 @@ TEST(IntervalMetricTest, IsDelongsForWeightsAndForBins) {
       MulticlassAUROC(MulticlassAUROCOptions(2).average(Average::kNone)));
   curves.update(at::stack({bounded.neg().add(1), bounded}, 1), target);
   EXPECT_NEAR(number(curves.compute().value().high[1]),
-              delong_interval(exact, 0.95).high, 1e-12);
+              delong_newcombe_interval(exact, 0.95).high, 1e-12);
 }
 
-TEST(IntervalMetricTest, IsTheJackknifeForEverythingElse) {
+TEST(IntervalMetricTest, LeavesOutEachRowOfAnAveragePrecision) {
+  for (const auto& each : interval_values()["precisions"]) {
+    const at::Tensor scores = tensor_of(each["scores"]);
+    const at::Tensor target = tensor_of(each["target"]).to(at::kLong);
+    const auto check = [&](IntervalMethod method, IntervalMethod used) {
+      IntervalMetric precision(BinaryAveragePrecision(),
+                               IntervalOptions().method(method).blocks(300));
+      precision.update(scores, target);
+      const Interval interval = precision.compute().value();
+      EXPECT_EQ(interval.method, used);
+      EXPECT_NEAR(number(interval.value), each["value"], 1e-12);
+      EXPECT_NEAR(number(interval.standard_error), each["error"], 1e-9);
+      expect_ends(interval, each["ends"][0], each["ends"][1], 1e-7);
+      EXPECT_EQ(number(interval.degrees_of_freedom),
+                target.sum().item<double>() - 1);
+    };
+    check(IntervalMethod::kAuto, IntervalMethod::kDeleteOne);
+    check(IntervalMethod::kJackknife, IntervalMethod::kJackknife);
+  }
+}
+
+TEST(IntervalMetricTest, IsObuchowskisForAreasOfGroups) {
+  const auto& each = interval_values()["clustered_area"];
+  IntervalMetric area(
+      BinaryAUROC(BinaryAUROCOptions().input(ScoreKind::kScores)),
+      IntervalOptions().grouped(true));
+  area.update(SampleIds(tensor_of(each["ids"]).to(at::kLong)),
+              tensor_of(each["scores"]), tensor_of(each["target"]));
+  const Interval interval = area.compute().value();
+  EXPECT_EQ(interval.method, IntervalMethod::kObuchowski);
+  EXPECT_EQ(interval.units, 14);
+  EXPECT_EQ(interval.unit, "group");
+  EXPECT_NEAR(number(interval.value), each["area"], 1e-12);
+  EXPECT_NEAR(number(interval.standard_error), each["error"], 1e-12);
+  expect_ends(interval, each["ends"][0], each["ends"][1], 1e-9);
+}
+
+TEST(IntervalMetricTest, DividesManyUnitsIntoBlocks) {
   const at::Tensor target = at::arange(60).remainder(2);
   const at::Tensor preds =
       (at::arange(60, at::kDouble).mul(7).remainder(31) / 31 + target) / 2;
-  IntervalMetric precision(BinaryAveragePrecision(),
-                           IntervalOptions().blocks(4));
+  IntervalMetric precision(
+      BinaryAveragePrecision(),
+      IntervalOptions().method(IntervalMethod::kJackknife).blocks(4));
   precision.update(preds, target);
   const Interval interval = precision.compute().value();
-  EXPECT_EQ(interval.method, IntervalMethod::kJackknife);
   EXPECT_EQ(interval.replicates, 4);
-  BinaryAveragePrecision whole;
-  whole.update(preds, target);
-  EXPECT_NEAR(number(interval.value), number(whole.compute()), 1e-12);
+  EXPECT_EQ(interval.units, 60);
   std::vector<double> without;
   for (std::int64_t block = 0; block < 4; ++block) {
     std::vector<std::int64_t> others;
@@ -264,32 +352,51 @@ TEST(IntervalMetricTest, IsTheJackknifeForEverythingElse) {
     rest.update(preds.index_select(0, places), target.index_select(0, places));
     without.push_back(number(rest.compute()));
   }
-  const auto bounds = internal::intervals::jackknife_bounds(
-      number(whole.compute()), without, 0.95);
-  expect_ends(interval, bounds.low, bounds.high);
+  const double error =
+      std::sqrt(internal::jackknife_variance(without));
+  EXPECT_NEAR(number(interval.standard_error), error, 1e-12);
+}
+
+TEST(IntervalMetricTest, IsStudentsForMeansOfUnits) {
+  for (const auto& each : interval_values()["unit_means"]) {
+    const at::Tensor values = tensor_of(each["values"]).sqrt();
+    const at::Tensor groups = tensor_of(each["groups"]).to(at::kLong);
+    IntervalMetric error(MeanSquaredError(), IntervalOptions().grouped(true));
+    const std::int64_t half = values.numel() / 2;
+    for (const auto& [begin, count] :
+         {std::pair<std::int64_t, std::int64_t>{0, half},
+          {half, values.numel() - half}}) {
+      const at::Tensor own = values.narrow(0, begin, count);
+      error.update(SampleIds(groups.narrow(0, begin, count)), own,
+                   at::zeros_like(own));
+    }
+    const Interval interval = error.compute().value();
+    EXPECT_EQ(interval.method, IntervalMethod::kJackknife);
+    EXPECT_EQ(interval.counted, static_cast<double>(values.numel()));
+    EXPECT_NEAR(number(interval.standard_error), each["error"], 1e-10);
+    EXPECT_NEAR(number(interval.degrees_of_freedom), each["degrees"], 1e-9);
+    expect_ends(interval, each["ends"][0], each["ends"][1], 1e-8);
+  }
 }
 
 TEST(IntervalMetricTest, ResamplesSumsOfRows) {
   const at::Tensor target = at::arange(400, at::kDouble).mul(0.37).sin();
   const at::Tensor preds = target + at::arange(400, at::kDouble).mul(1.7).cos();
-  IntervalMetric error{MeanSquaredError()};
-  error.update(preds.narrow(0, 0, 100), target.narrow(0, 0, 100));
-  error.update(preds.narrow(0, 100, 300), target.narrow(0, 100, 300));
-  const Interval interval = error.compute().value();
-  EXPECT_EQ(interval.method, IntervalMethod::kPoisson);
-  EXPECT_EQ(interval.replicates, 1000);
   const at::Tensor squares = (preds - target).square();
   const double deviation = number(squares.std()) / 20;
-  EXPECT_NEAR(number(interval.value), number(squares.mean()), 1e-12);
-  EXPECT_NEAR(number(interval.standard_error), deviation, 0.1 * deviation);
-  expect_ends(interval, number(squares.mean()) - 1.96 * deviation,
-              number(squares.mean()) + 1.96 * deviation, 0.3 * deviation);
-  IntervalMetric bits(
-      MeanSquaredError(),
-      IntervalOptions().method(IntervalMethod::kDoubleOrNothing));
-  bits.update(preds, target);
-  EXPECT_NEAR(number(bits.compute().value().standard_error), deviation,
-              0.1 * deviation);
+  for (const IntervalMethod method :
+       {IntervalMethod::kPoisson, IntervalMethod::kDoubleOrNothing}) {
+    IntervalMetric error(MeanSquaredError(), IntervalOptions().method(method));
+    error.update(preds.narrow(0, 0, 100), target.narrow(0, 0, 100));
+    error.update(preds.narrow(0, 100, 300), target.narrow(0, 100, 300));
+    const Interval interval = error.compute().value();
+    EXPECT_EQ(interval.method, method);
+    EXPECT_EQ(interval.replicates, 1000);
+    EXPECT_NEAR(number(interval.value), number(squares.mean()), 1e-12);
+    EXPECT_NEAR(number(interval.standard_error), deviation, 0.1 * deviation);
+    expect_ends(interval, number(squares.mean()) - 1.96 * deviation,
+                number(squares.mean()) + 1.96 * deviation, 0.3 * deviation);
+  }
 }
 
 TEST(IntervalMetricTest, ScalesTotalsToTheNumberOfRows) {
@@ -310,7 +417,7 @@ TEST(IntervalMetricTest, DrawsGroupsAsAWhole) {
   grouped.update(groups, rows, at::zeros_like(rows));
   const double deviation = number(values.square().std()) / std::sqrt(20);
   EXPECT_NEAR(number(grouped.compute().value().standard_error), deviation,
-              0.15 * deviation);
+              1e-12);
   IntervalMetric accuracy(BinaryAccuracy(), options);
   EXPECT_EQ(accuracy.method(), IntervalMethod::kJackknife);
   EXPECT_THAT(refusal_of([&] { accuracy.update(rows.gt(0), rows.gt(0)); }),
@@ -355,7 +462,7 @@ TEST(IntervalMethodsTest, AreThoseOfWhatAMetricSays) {
     return names;
   };
   EXPECT_THAT(names_of(MulticlassF1Score(3)),
-              ElementsAre("logit_delta", "poisson_cells", "jackknife",
+              ElementsAre("mover", "logit_delta", "poisson_cells", "jackknife",
                           "poisson", "double_or_nothing"));
   EXPECT_THAT(
       names_of(MulticlassF1Score(
@@ -363,7 +470,10 @@ TEST(IntervalMethodsTest, AreThoseOfWhatAMetricSays) {
       ElementsAre("wilson", "clopper_pearson", "logit_delta", "poisson_cells",
                   "jackknife", "poisson", "double_or_nothing"));
   EXPECT_THAT(names_of(MeanSquaredError()),
-              ElementsAre("poisson", "double_or_nothing", "jackknife"));
+              ElementsAre("jackknife", "poisson", "double_or_nothing"));
+  EXPECT_THAT(names_of(BinaryAveragePrecision()),
+              ElementsAre("delete_one", "jackknife", "poisson",
+                          "double_or_nothing"));
   EXPECT_THAT(names_of(MaxMetric()), ElementsAre());
   EXPECT_THAT(names_of(RunningMean()), ElementsAre());
 }
@@ -409,7 +519,7 @@ TEST(IntervalMetricTest, RefusesOptionsThatDoNotFit) {
               HasSubstr("for grouped rows, got wilson"));
   EXPECT_THAT(refused(MeanSquaredError(),
                       IntervalOptions().ends(ReplicateInterval::kBca)),
-              HasSubstr("for ends of bca, got poisson of MeanSquaredError("));
+              HasSubstr("for ends of bca, got jackknife of MeanSquaredError("));
   EXPECT_THAT(refused(BinaryAccuracy(), IntervalOptions().level(1)),
               HasSubstr("expected a level in (0, 1), got 1"));
   EXPECT_THAT(refused(BinaryAccuracy(), IntervalOptions().replicates(1)),
@@ -425,7 +535,7 @@ TEST(IntervalMetricTest, RefusesInputsThatAreNotOneSamplePerRow) {
               HasSubstr("expected one sample per row, got target of sizes "
                         "[2, 3]; use method poisson or jackknife"));
   const at::Tensor row = at::ones({2});
-  EXPECT_THAT(refusal_of([&] { accuracy.update(row, row, row); }),
+  EXPECT_THAT(refusal_of([&] { accuracy.update(row, row, row * 2); }),
               HasSubstr("expected no weight"));
   EXPECT_THAT(refusal_of([&] { accuracy.update(row, ones); }),
               HasSubstr("BinaryAccuracy"));

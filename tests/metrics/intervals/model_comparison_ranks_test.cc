@@ -76,7 +76,7 @@ RANKS_TEST(ModelComparisonRanksTest, EqualsOneProcess, 1, 2, 3, 5) {
   check<BinaryAccuracy>(self, {}, options, Method::kMcnemar, true);
   check<BinaryAUROC>(self, {}, options, Method::kDelong, true);
   check<BinaryF1Score>(self, {}, options, Method::kJackknife, true);
-  check<MeanSquaredError>(self, {}, options, Method::kPoisson, false);
+  check<MeanSquaredError>(self, {}, options, Method::kJackknife, false);
   check<BinaryAveragePrecision>(self, {}, options, Method::kJackknife, true);
   options.method(Method::kDoubleOrNothing);
   check<BinaryF1Score>(self, {}, options, Method::kDoubleOrNothing, true);

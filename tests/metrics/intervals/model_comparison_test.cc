@@ -203,9 +203,9 @@ TEST(ModelComparisonTest, ComparesAreasByDelongsTest) {
       BinaryAUROC(BinaryAUROCOptions(scores).ignore_index(7))};
   ignoring.update(at::cat({a, a}), at::cat({b, b * 3}),
                   at::cat({labels, at::full({120}, 7)}));
-  expect_same({result.first, result.second, result.difference, result.low,
-               result.high, result.p_value, result.level, result.method, 240},
-              only(ignoring));
+  Comparison wanted = result;
+  wanted.n = 240;
+  expect_same(wanted, only(ignoring));
 }
 
 TEST(ModelComparisonTest, ComparesEverythingElseByReplicates) {
@@ -242,7 +242,7 @@ TEST(ModelComparisonTest, ComparesEverythingElseByReplicates) {
   };
   using Same = IntervalMethod;
   check(BinaryF1Score(), Method::kAuto, Same::kJackknife, false);
-  check(MeanSquaredError(), Method::kAuto, Same::kPoisson, false);
+  check(MeanSquaredError(), Method::kAuto, Same::kJackknife, false);
   check(BinaryF1Score(), Method::kDoubleOrNothing, Same::kDoubleOrNothing,
         false);
   check(BinaryAveragePrecision(), Method::kAuto, Same::kJackknife, false);
