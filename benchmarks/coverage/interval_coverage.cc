@@ -1,0 +1,424 @@
+// How often intervals hold the truth: see ../README.md and docs/statistics.md.
+//
+//     interval_coverage [RUNS] [PART OF A SITUATION'S NAME]
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tally/benchmarks/coverage/simulation.h"
+#include "tally/metrics/aggregation/mean_metric.h"
+#include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/classification/auroc.h"
+#include "tally/metrics/classification/average_precision.h"
+#include "tally/metrics/classification/balanced_accuracy.h"
+#include "tally/metrics/classification/brier_score.h"
+#include "tally/metrics/classification/f_score.h"
+#include "tally/metrics/classification/log_loss.h"
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/distributions.h"
+#include "tally/metrics/regression/mean_absolute_error.h"
+#include "tally/metrics/regression/mean_squared_error.h"
+#include "tally/metrics/regression/pearson_corr_coef.h"
+#include "tally/metrics/regression/quantile_scores.h"
+#include "tally/metrics/regression/r2_score.h"
+#include "tally/metrics/regression/spearman_corr_coef.h"
+#include "tally/metrics/retrieval/retrieval_hit_rate.h"
+#include "tally/metrics/retrieval/retrieval_map.h"
+#include "tally/metrics/retrieval/retrieval_mrr.h"
+#include "tally/metrics/retrieval/retrieval_normalized_dcg.h"
+
+namespace tally::coverage {
+namespace {
+
+using Method = IntervalMethod;
+
+std::string named(const char* what, double truth, const std::string& rest) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%s %.3g, %s", what, truth, rest.c_str());
+  return text;
+}
+std::string rows_text(std::int64_t n) { return "n = " + std::to_string(n); }
+
+// Cells by 2 * target + prediction, or classes * target + prediction.
+Rows labels(const std::vector<double>& probabilities, std::int64_t n) {
+  const auto classes =
+      std::lround(std::sqrt(static_cast<double>(probabilities.size())));
+  const at::Tensor cell = cells(probabilities, n);
+  return {cell.remainder(classes), cell.div(classes, "floor")};
+}
+
+void proportions(const Choice& choice) {
+  for (const double p : {0.9, 0.99}) {
+    for (const std::int64_t n : {30, 50, 200}) {
+      const std::vector<double> all = {p / 2, (1 - p) / 2, (1 - p) / 2, p / 2};
+      measure_intervals(
+          choice,
+          {named("accuracy", p, rows_text(n)), p,
+           [] { return OwnedMetric(BinaryAccuracy()); },
+           [=] { return labels(all, n); }},
+          {Method::kClopperPearson, Method::kJackknife});
+    }
+  }
+  for (const auto& [f1, positives] : {std::pair{0.8, 0.5}, {0.95, 0.1}}) {
+    // As many are missed as are wrongly found.
+    const double missed = positives * (1 - f1);
+    const std::vector<double> all = {1 - positives - missed, missed, missed,
+                                     positives - missed};
+    for (const std::int64_t n : {50, 200}) {
+      measure_intervals(
+          choice,
+          {named("F1", f1, named("positive", positives, rows_text(n))), f1,
+           [] { return OwnedMetric(BinaryF1Score()); },
+           [=, all = all] { return labels(all, n); }},
+          {Method::kLogitDelta, Method::kJackknife});
+    }
+  }
+}
+
+// Confusions in which each class is found with probability `recall`.
+std::vector<double> confusion(const std::vector<double>& prior, double recall) {
+  std::vector<double> all;
+  for (std::size_t t = 0; t < prior.size(); ++t) {
+    for (std::size_t p = 0; p < prior.size(); ++p) {
+      all.push_back(prior[t] *
+                    (p == t ? recall
+                            : (1 - recall) / double(prior.size() - 1)));
+    }
+  }
+  return all;
+}
+
+double macro_f1(const std::vector<double>& all, std::size_t classes) {
+  double sum = 0;
+  for (std::size_t c = 0; c < classes; ++c) {
+    double both = 0;
+    for (std::size_t i = 0; i < classes; ++i) {
+      both += all[c * classes + i] + all[i * classes + c];
+    }
+    sum += 2 * all[c * classes + c] / both;
+  }
+  return sum / double(classes);
+}
+
+void averages(const Choice& choice) {
+  const std::vector<std::pair<const char*, std::vector<double>>> priors = {
+      {"classes .8 .15 .05", {0.8, 0.15, 0.05}},
+      {"classes .95 .05", {0.95, 0.05}},
+      {"classes .5 .5", {0.5, 0.5}}};
+  for (const auto& [name, prior] : priors) {
+    const auto classes = static_cast<std::int64_t>(prior.size());
+    for (const double recall : {0.8, 0.9, 0.97}) {
+      const auto all = confusion(prior, recall);
+      for (const std::int64_t n : {50, 100, 200, 1000}) {
+        const std::string rest = std::string(name) + ", " + rows_text(n);
+        const auto draw = [all, n] { return labels(all, n); };
+        measure_intervals(
+            choice,
+            {named("macro recall", recall, rest), recall,
+             [=] { return OwnedMetric(MulticlassAccuracy(classes)); }, draw},
+            {Method::kLogitDelta});
+        const double f1 = macro_f1(all, prior.size());
+        measure_intervals(
+            choice,
+            {named("macro F1", f1, rest), f1,
+             [=] { return OwnedMetric(MulticlassF1Score(classes)); }, draw},
+            {Method::kLogitDelta});
+      }
+    }
+  }
+  for (const double positives : {0.05, 0.1}) {
+    const auto all = confusion({1 - positives, positives}, 0.935);
+    measure_intervals(
+        choice,
+        {named("balanced accuracy", 0.935,
+               named("positive", positives, rows_text(200))),
+         0.935, [] { return OwnedMetric(BinaryBalancedAccuracy()); },
+         [=] { return labels(all, 200); }},
+        {Method::kLogitDelta});
+  }
+  for (const std::int64_t n : {30, 100}) {
+    measure_intervals(
+        choice, {named("label accuracy", 0.99, "5 labels, " + rows_text(n)),
+                 0.99, [] { return OwnedMetric(MultilabelAccuracy(5)); },
+                 [n] {
+                   const at::Tensor target = uniform({n, 5}).lt(0.3);
+                   return Rows{target.logical_xor(uniform({n, 5}).lt(0.01))
+                                   .to(at::kLong),
+                               target.to(at::kLong)};
+                 }});
+  }
+}
+
+OwnedMetric auroc() {
+  return BinaryAUROC(BinaryAUROCOptions().input(ScoreKind::kScores));
+}
+
+void areas(const Choice& choice) {
+  const std::vector<std::pair<std::int64_t, std::int64_t>> sizes = {
+      {2, 48}, {5, 45}, {10, 190}, {25, 25}, {25, 475}, {100, 100}};
+  for (const double area : {0.8, 0.95, 0.99}) {
+    for (const auto& [p, q] : sizes) {
+      const std::string rest =
+          std::to_string(p) + " of " + std::to_string(p + q);
+      measure_intervals(choice,
+                        {named("AUROC", area, rest), area, auroc,
+                         [=, p = p, q = q] { return scores(p, q, area); }},
+                        {Method::kDelong, Method::kNewcombe});
+    }
+  }
+  for (const auto& [p, q] : {sizes[3], sizes[5], {10, 90}}) {
+    const std::string rest =
+        std::to_string(p) + " of " + std::to_string(p + q) + ", spread 3";
+    measure_intervals(choice,
+                      {named("AUROC", 0.8, rest), 0.8, auroc,
+                       [p = p, q = q] { return scores(p, q, 0.8, 3); }},
+                      {Method::kDelong, Method::kNewcombe});
+  }
+  // Each patient has a label, an effect, and 10 rows.
+  for (const std::int64_t patients : {10, 20, 50}) {
+    const double area = internal::intervals::normal_cdf(1 / std::sqrt(2.0 * 2));
+    measure_intervals(
+        choice,
+        {named("AUROC", area, std::to_string(patients) + " patients"), area,
+         auroc,
+         [patients] {
+           const at::Tensor groups =
+               at::arange(patients).repeat_interleave(10);
+           const at::Tensor target = groups.remainder(2);
+           return Rows{
+               normal({patients}).repeat_interleave(10) +
+                   normal({10 * patients}) + target,
+               target, {}, groups};
+         }},
+        {Method::kPoisson, Method::kJackknife});
+  }
+}
+
+// At the sample's share of positives, of very many rows.
+double true_precision(std::int64_t p, std::int64_t q, double area) {
+  double sum = 0;
+  for (int run = 0; run < 4; ++run) {
+    constexpr std::int64_t kScale = 200'000;
+    const std::int64_t n = p + q;
+    const Rows rows = scores(kScale * p / n, kScale * q / n, area);
+    BinaryAveragePrecision precision;
+    precision.update(rows.preds.sigmoid(), rows.target);
+    sum += precision.compute().item<double>();
+  }
+  return sum / 4;
+}
+
+void precisions(const Choice& choice) {
+  for (const auto& [p, q, area] :
+       {std::tuple<std::int64_t, std::int64_t, double>{2, 98, 0.9},
+        {3, 97, 0.9},
+        {5, 95, 0.9},
+        {10, 190, 0.9},
+        {10, 90, 0.7},
+        {50, 50, 0.8},
+        {50, 50, 0.97},
+        {30, 270, 0.97}}) {
+    const std::string rest = std::to_string(p) + " of " + std::to_string(p + q);
+    if (!choice.includes("average precision")) return;
+    const double truth = true_precision(p, q, area);
+    measure_intervals(choice,
+                      {named("average precision", truth, rest), truth,
+                       [] { return OwnedMetric(BinaryAveragePrecision()); },
+                       [=, p = p, q = q, area = area] {
+                         Rows rows = scores(p, q, area);
+                         rows.preds = rows.preds.sigmoid();
+                         return rows;
+                       }},
+                      {Method::kPoisson});
+  }
+}
+
+void errors(const Choice& choice) {
+  const auto squared = [] { return OwnedMetric(MeanSquaredError()); };
+  const auto absolute = [] { return OwnedMetric(MeanAbsoluteError()); };
+  const auto from = [](const at::Tensor& errors) {
+    return Rows{errors, at::zeros_like(errors)};
+  };
+  for (const std::int64_t n : {5, 10, 20, 30, 50, 200}) {
+    const auto rest = rows_text(n);
+    const auto normals = [=] { return from(normal({n})); };
+    const auto logs = [=] { return from(normal({n}).exp()); };
+    measure_intervals(choice, {"MSE of normal errors, " + rest, 1, squared,
+                               normals},
+                      {Method::kPoisson});
+    measure_intervals(choice,
+                      {"MAE of normal errors, " + rest,
+                       std::sqrt(2 / internal::kPi), absolute, normals},
+                      {Method::kPoisson});
+    measure_intervals(choice,
+                      {"median error of normal errors, " + rest,
+                       internal::intervals::normal_quantile(0.75),
+                       [] { return OwnedMetric(MedianAbsoluteError()); },
+                       normals});
+    measure_intervals(choice, {"MSE of lognormal errors, " + rest,
+                               std::exp(2.0), squared, logs},
+                      {Method::kPoisson});
+    // Of a calibrated model, whose predictions are uniform.
+    const auto calibrated = [=] {
+      const at::Tensor p = uniform({n});
+      return Rows{p, uniform({n}).lt(p).to(at::kLong)};
+    };
+    measure_intervals(choice, {"Brier score, " + rest, 1. / 6,
+                               [] { return OwnedMetric(BinaryBrierScore()); },
+                               calibrated},
+                      {Method::kPoisson});
+    measure_intervals(choice, {"log loss, " + rest, 0.5,
+                               [] { return OwnedMetric(BinaryLogLoss()); },
+                               calibrated},
+                      {Method::kPoisson});
+    measure_intervals(choice, {"mean, 2 % of rows are 5, others .01, " + rest,
+                               0.02 * 5 + 0.98 * 0.01,
+                               [] { return OwnedMetric(MeanMetric()); },
+                               [=] {
+                                 return Rows{
+                                     uniform({n}).lt(0.02).to(at::kDouble)
+                                         .mul(4.99).add(0.01),
+                                     {}};
+                               }});
+  }
+}
+
+void correlations(const Choice& choice) {
+  for (const std::int64_t n : {10, 30, 200, 1000}) {
+    for (const double r : {0.3, 0.8, 0.95}) {
+      const auto draw = [=] {
+        const at::Tensor x = normal({n});
+        return Rows{x * r, x * r + normal({n}) * std::sqrt(1 - r * r)};
+      };
+      const auto rest = rows_text(n);
+      measure_intervals(choice,
+                        {named("Pearson", r, rest), r,
+                         [] { return OwnedMetric(PearsonCorrCoef()); }, draw});
+      const double rank = 6 / internal::kPi * std::asin(r / 2);
+      measure_intervals(choice,
+                        {named("Spearman", rank, rest), rank,
+                         [] { return OwnedMetric(SpearmanCorrCoef()); }, draw});
+      measure_intervals(choice, {named("R2", r * r, rest), r * r,
+                                 [] { return OwnedMetric(R2Score()); }, draw});
+    }
+  }
+}
+
+void groups(const Choice& choice) {
+  for (const std::int64_t count : {3, 5, 8, 10, 20, 50, 200}) {
+    const at::Tensor ids = at::arange(count).repeat_interleave(10);
+    const std::string rest = std::to_string(count) + " groups of 10";
+    measure_intervals(choice,
+                      {"accuracy .9, " + rest, 0.9,
+                       [] { return OwnedMetric(BinaryAccuracy()); },
+                       [=] {
+                         const at::Tensor right = uniform({10 * count}).lt(
+                             beta(4.5, 0.5, count).repeat_interleave(10));
+                         return Rows{right.to(at::kLong),
+                                     at::full({10 * count}, 1), {}, ids};
+                       }});
+    measure_intervals(choice, {"MSE 2, " + rest, 2,
+                               [] { return OwnedMetric(MeanSquaredError()); },
+                               [=] {
+                                 const at::Tensor errors =
+                                     normal({count}).repeat_interleave(10) +
+                                     normal({10 * count});
+                                 return Rows{errors, at::zeros_like(errors),
+                                             {}, ids};
+                               }});
+  }
+  // One group of 200 rows, and 19 of 5.
+  const at::Tensor ids =
+      at::cat({at::full({200}, 0), at::arange(1, 20).repeat_interleave(5)});
+  measure_intervals(choice,
+                    {"MSE 2, a group of 200 and 19 of 5", 2,
+                     [] { return OwnedMetric(MeanSquaredError()); },
+                     [=] {
+                       const at::Tensor errors =
+                           normal({20}).index_select(0, ids) + normal({295});
+                       return Rows{errors, at::zeros_like(errors), {}, ids};
+                     }});
+}
+
+// Queries of `documents` documents each, whose difficulty varies.
+Rows ranked(std::int64_t queries, std::int64_t documents, double relevant) {
+  const at::Tensor indexes = at::arange(queries).repeat_interleave(documents);
+  const at::Tensor target =
+      uniform({queries * documents}).lt(relevant).to(at::kLong);
+  const at::Tensor skill = uniform({queries}).mul(2).index_select(0, indexes);
+  return {normal({queries * documents}) + skill * target, target, indexes};
+}
+
+double ranked_truth(OwnedMetric metric, std::int64_t documents,
+                    double relevant) {
+  const std::unique_ptr<Metric> many = metric.take("truth");
+  for (int part = 0; part < 10; ++part) {
+    Rows rows = ranked(2000, documents, relevant);
+    many->update(rows.preds, rows.target, rows.other + 2000 * part);
+  }
+  return many->number();
+}
+
+void retrieval(const Choice& choice) {
+  const auto measure = [&](const char* name, const auto& make,
+                           std::int64_t queries, std::int64_t documents,
+                           double relevant) {
+    const std::string whole = std::string(name) + ", " +
+                              std::to_string(queries) + " queries of " +
+                              std::to_string(documents);
+    if (!choice.includes(whole)) return;
+    measure_intervals(choice,
+                      {whole, ranked_truth(make(), documents, relevant), make,
+                       [=] { return ranked(queries, documents, relevant); }});
+  };
+  const auto map = [] { return OwnedMetric(RetrievalMAP()); };
+  const auto ndcg = [] { return OwnedMetric(RetrievalNormalizedDCG()); };
+  const auto mrr = [] { return OwnedMetric(RetrievalMRR()); };
+  measure("MAP", map, 20, 10, 0.3);
+  measure("MAP", map, 20, 200, 0.3);
+  measure("NDCG", ndcg, 20, 10, 0.3);
+  measure("NDCG", ndcg, 200, 10, 0.3);
+  measure("MRR", mrr, 50, 10, 0.3);
+  // One relevant document of 5, first in 97 % of queries.
+  measure_intervals(
+      choice,
+      {"hit rate .97, 50 queries", 0.97,
+       [] {
+         return OwnedMetric(
+             RetrievalHitRate(RetrievalHitRateOptions().top_k(1)));
+       },
+       [] {
+         const at::Tensor indexes = at::arange(50).repeat_interleave(5);
+         const at::Tensor places = at::arange(250).remainder(5);
+         const at::Tensor hit =
+             uniform({50}).lt(0.97).repeat_interleave(5).to(at::kLong);
+         return Rows{places.to(at::kDouble),
+                     places.eq(hit.mul(3).add(1)).to(at::kLong), indexes};
+       }});
+}
+
+}  // namespace
+}  // namespace tally::coverage
+
+int main(int argc, char** argv) {
+  using namespace tally::coverage;  // NOLINT
+  const Choice choice = Choice::of(argc, argv);
+  print_interval_head();
+  proportions(choice);
+  averages(choice);
+  areas(choice);
+  precisions(choice);
+  errors(choice);
+  correlations(choice);
+  groups(choice);
+  retrieval(choice);
+}
