@@ -6,11 +6,13 @@
 #include <c10/util/StringUtil.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
+#include "tally/cli/flags_text.h"
 #include "tally/files/input_file.h"
 #include "tally/files/json_text.h"
 #include "tally/metrics/intervals/replicates.h"
@@ -67,8 +69,12 @@ std::string comparison_json(const Comparison& comparison) {
                             {{"level", comparison.level},
                              {"method", method_of(comparison)},
                              {"n", comparison.n},
+                             {"counted", comparison.counted},
+                             {"unit", comparison.unit},
+                             {"units", comparison.units},
                              {"replicates", comparison.replicates},
-                             {"undefined", comparison.undefined}});
+                             {"undefined", comparison.undefined},
+                             {"flags", flag_names(comparison.flags)}});
 }
 
 std::string comparisons_json(const ComparedRuns& runs) {
@@ -97,7 +103,8 @@ std::string index_of(std::int64_t element, at::IntArrayRef sizes) {
 
 std::string comparisons_csv(const ComparedRuns& runs) {
   std::string text =
-      "metric,index,first,second,difference,low,high,p_value,n,undefined\n";
+      "metric,index,first,second,difference,low,high,p_value,n,undefined,"
+      "units,flags\n";
   for (const auto& [name, comparison] : runs.comparisons) {
     const Results columns = columns_of(comparison, "p_value");
     for (std::int64_t i = 0; i < comparison.first.numel(); ++i) {
@@ -110,7 +117,9 @@ std::string comparisons_csv(const ComparedRuns& runs) {
         text += line.substr(1, line.size() - 2);  // ",,1.5\n"
       }
       text += "," + std::to_string(comparison.n) + "," +
-              std::to_string(comparison.undefined) + "\n";
+              std::to_string(comparison.undefined) + "," +
+              std::to_string(std::llround(comparison.units)) + "," +
+              csv_field(comparison.flags.names()) + "\n";
     }
   }
   return text;
@@ -160,7 +169,7 @@ std::string comparisons_table(const ComparedRuns& runs) {
   if (!labels.empty()) {
     text << tally::internal::table_of_columns(table, labels);
   }
-  return text.str() + too_large;
+  return text.str() + too_large + flags_text(runs.comparisons);
 }
 
 }  // namespace

@@ -194,36 +194,56 @@ void update(const std::vector<std::string>& names,
   }
 }
 
-SampleIds ids_of(const Job& job,
-                 const std::vector<std::vector<std::string>>& columns,
-                 std::int64_t first, std::int64_t count) {
+/// The ids of a batch's rows: of a column, or their numbers.
+struct RowIdentity {
+  SampleIds ids;
+  bool are_given = false;
+};
+
+RowIdentity identity_of(const Job& job,
+                        const std::vector<std::vector<std::string>>& columns,
+                        std::int64_t first, std::int64_t count) {
   // Behind those of slices.
-  if (columns.size() > job.by.size()) return SampleIds(columns.back());
+  if (columns.size() > job.by.size()) {
+    return {SampleIds(columns.back()), true};
+  }
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), first);
-  return SampleIds(std::move(numbers));
+  return {SampleIds(std::move(numbers)), false};
 }
 
-void update(NamedInterval& interval, const SampleIds& ids, Inputs inputs) {
-  interval.metric.update_inputs(ids, inputs);
+template <class AnyInputs>
+void update_rows(NamedInterval& interval, const RowIdentity& rows,
+                 const AnyInputs& inputs) {
+  // A metric that knows its units needs no number of a row.
+  if (!rows.are_given && interval.metric.metric().sampling().unit_input) {
+    interval.metric.update_inputs(inputs);
+  } else {
+    interval.metric.update_inputs(rows.ids, inputs);
+  }
+}
+
+void update(NamedInterval& interval, const RowIdentity& rows, Inputs inputs) {
+  update_rows(interval, rows, inputs);
 }
 
 /// Of the named inputs, those that the metric has.
-void update(NamedInterval& interval, const SampleIds& ids, NamedInputs inputs) {
+void update(NamedInterval& interval, const RowIdentity& rows,
+            NamedInputs inputs) {
   std::vector<NamedInput> own;
   for (const NamedInput& input : inputs) {
     for (const InputInfo& info : interval.metric.metric().inputs()) {
       if (input.name() == info.name) own.push_back(input);
     }
   }
-  interval.metric.update_inputs(ids, NamedInputs(own));
+  update_rows(interval, rows, NamedInputs(own));
 }
 
-void update_interval(NamedInterval& interval, const SampleIds& ids,
+void update_interval(NamedInterval& interval, const RowIdentity& rows,
                      const std::vector<std::string>& names,
                      const std::vector<InputValue>& values) {
   try {
-    update(names, values, [&](auto inputs) { update(interval, ids, inputs); });
+    update(names, values, [&](auto inputs) { update(interval, rows, inputs); });
   } catch (const c10::Error& error) {
     TORCH_CHECK_VALUE(false, interval.name, ": ", sync::describe(error));
   }
@@ -252,9 +272,9 @@ void update(Job& job, int rank, Progress& progress, Watcher* watcher) {
         watcher->batch(first, values, keys ? &*keys : nullptr);
       }
       if (!job.intervals.empty()) {
-        const SampleIds ids = ids_of(job, columns, first, count);
+        const RowIdentity own = identity_of(job, columns, first, count);
         for (NamedInterval& interval : job.intervals) {
-          update_interval(interval, ids, job.source->names(), values);
+          update_interval(interval, own, job.source->names(), values);
         }
       }
     } catch (const c10::Error& error) {
@@ -343,16 +363,24 @@ Report evaluate(const Arguments& arguments,
         [&](const MetricWarning& warning) { warnings.push_back(warning); });
     report.results = without_prefix(job->metrics.compute(), unnamed);
   }
-  agree(failure_of([&] { report.remarks = told(*job, arguments, warnings); }),
-        ranks);
-  // They have the same rows, and nothing else to warn about.
-  const WarningGuard guard([](const MetricWarning&) {});
+  // Slices have the same rows. Intervals also warn of themselves.
+  const NamedInterval* computed = nullptr;
+  const WarningGuard guard([&](const MetricWarning& warning) {
+    IntervalFlag flag;
+    if (computed == nullptr ||
+        internal::OptionType<IntervalFlag>::parse(warning.name, flag)) {
+      return;
+    }
+    warnings.push_back(warning);
+    warnings.back().metric = computed->name;
+  });
   report.by = job->by;
   if (job->slices) report.slices = job->slices->compute();
   for (SliceResult& slice : report.slices) {
     slice.results = without_prefix(slice.results, unnamed);
   }
   for (NamedInterval& each : job->intervals) {
+    computed = &each;
     if (!arguments.replicates.empty()) {
       report.replicates.emplace_back(each.name, each.metric.replicates());
     }
@@ -364,6 +392,8 @@ Report evaluate(const Arguments& arguments,
           interval);
     }
   }
+  agree(failure_of([&] { report.remarks = told(*job, arguments, warnings); }),
+        ranks);
   if (!arguments.coco.empty()) {
     report.table =
         coco_summary(job->config, without_prefix(report.results, name),

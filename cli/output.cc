@@ -1,5 +1,7 @@
 #include "tally/cli/output.h"
 
+#include <cmath>
+#include <algorithm>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <c10/util/Exception.h>
@@ -17,6 +19,7 @@
 #include <sstream>
 #include <variant>
 
+#include "tally/cli/flags_text.h"
 #include "tally/files/json_text.h"
 #include "tally/metrics/checkpoint/file.h"
 #include "tally/metrics/results_csv.h"
@@ -55,11 +58,16 @@ std::string interval_json(const Interval& interval) {
   ends.add("low", interval.low);
   ends.add("high", interval.high);
   ends.add("standard_error", interval.standard_error);
+  ends.add("degrees_of_freedom", interval.degrees_of_freedom);
   return files::json_object(ends, {{"level", interval.level},
                                    {"method", method_name(interval)},
                                    {"n", interval.n},
+                                   {"counted", interval.counted},
+                                   {"unit", interval.unit},
+                                   {"units", interval.units},
                                    {"replicates", interval.replicates},
-                                   {"undefined", interval.undefined}});
+                                   {"undefined", interval.undefined},
+                                   {"flags", flag_names(interval.flags)}});
 }
 
 std::string intervals_json(const Intervals& intervals) {
@@ -183,7 +191,23 @@ std::string intervals_table(const Report& report,
     columns.add("high", at::stack(highs));
     text += tally::internal::table_of_columns(columns, names);
   }
-  return text + vectors;
+  return text + vectors + flags_text(intervals);
+}
+
+/// "900 rows", "10 of 50 rows", "20 queries".
+std::string units_text(const Interval& interval) {
+  const auto number = [](double count) {
+    return std::to_string(std::llround(count));
+  };
+  const bool is_row = interval.unit == "row";
+  std::string text = number(interval.units);
+  if (is_row && interval.units < static_cast<double>(interval.n)) {
+    text += " of " + std::to_string(interval.n);
+  }
+  text += " ";
+  const bool is_one = interval.units == 1 && (!is_row || interval.n == 1);
+  if (is_one) return text + interval.unit;
+  return text + (interval.unit == "query" ? "queries" : interval.unit + "s");
 }
 
 [[noreturn]] void refuse(const std::string& path) {
@@ -218,9 +242,15 @@ std::string intervals_text(const Intervals& intervals) {
   for (const auto& [name, interval] : intervals) {
     methods[method_name(interval)].push_back(name);
   }
-  const Interval& first = intervals.begin()->second;
-  std::string text = percent(first.level) + " intervals of " +
-                     std::to_string(first.n) + " rows:";
+  std::vector<std::string> units;
+  for (const auto& [name, interval] : intervals) {
+    const std::string own = units_text(interval);
+    if (std::find(units.begin(), units.end(), own) == units.end()) {
+      units.push_back(own);
+    }
+  }
+  std::string text = percent(intervals.begin()->second.level) +
+                     " intervals of " + c10::Join(" and ", units) + ":";
   std::string separator = " ";
   for (const auto& [method, of] : methods) {
     text += separator + method;

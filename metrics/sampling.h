@@ -121,6 +121,14 @@ struct ScoreSampling {
   std::function<std::vector<Kept>(const AnyState&)> kept;
 };
 
+/// Each element of the result is a quantile of rows' values: exact intervals
+/// between two of them (David and Nagaraja 2003, section 7.1).
+struct OrderSampling {
+  double probability = 0.5;
+  /// Of each element of the result of a state without weights.
+  std::function<std::vector<std::vector<double>>(const AnyState&)> values;
+};
+
 /// The value is the fraction of rows that are correct: McNemar's test.
 struct MatchSampling {
   /// What is known of a row.
@@ -164,6 +172,7 @@ struct MetricSampling {
   std::optional<PairSampling> pairs = std::nullopt;
   std::optional<ScoreSampling> scores = std::nullopt;
   std::optional<MatchSampling> matches = std::nullopt;
+  std::optional<OrderSampling> order = std::nullopt;
   /// What each row of a batch adds to the numbers of the state, in the order of
   /// its fields: float64 [N, numbers]. Only for speed; undefined where rows
   /// have to be observed one by one. REQUIRES: inputs that the metric takes.

@@ -28,6 +28,7 @@ enum class IntervalMethod {
   kDelongNewcombe,   ///< the wider ends of both, of an AUROC
   kObuchowski,       ///< DeLong's variance of an AUROC of rows in groups
   kDeleteOne,        ///< the jackknife of single rows in closed form
+  kOrderStatistic,   ///< exact interval of a quantile
 };
 
 template <>
@@ -37,7 +38,7 @@ struct EnumNames<IntervalMethod> {
       "logit_delta",   "delong",     "newcombe",
       "poisson_cells", "poisson",    "double_or_nothing",
       "jackknife",     "mover",      "delong_newcombe",
-      "obuchowski",    "delete_one"};
+      "obuchowski",    "delete_one", "order_statistic"};
 };
 
 /// How the ends of an interval follow from replicates.

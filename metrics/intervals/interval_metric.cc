@@ -36,6 +36,7 @@ bool is_formula(IntervalMethod method) {
     case IntervalMethod::kMover:
     case IntervalMethod::kDelongNewcombe:
     case IntervalMethod::kDeleteOne:
+    case IntervalMethod::kOrderStatistic:
       return true;
     default:
       return false;
@@ -94,7 +95,8 @@ std::unique_ptr<IntervalEngine> automatic_engine(
     if (auto engine = clustered_engine(metric, options)) return engine;
   } else {
     for (const Make make :
-         {proportion_engine, cell_engine, area_engine, delete_one_engine}) {
+         {proportion_engine, cell_engine, area_engine, delete_one_engine,
+          order_engine}) {
       if (auto engine = make(metric, options)) return engine;
     }
   }
@@ -119,6 +121,8 @@ std::unique_ptr<IntervalEngine> engine_of(std::unique_ptr<Metric>& metric,
       return delete_one_engine(metric, options);
     case IntervalMethod::kObuchowski:
       return clustered_engine(metric, options);
+    case IntervalMethod::kOrderStatistic:
+      return order_engine(metric, options);
     case IntervalMethod::kPoisson:
     case IntervalMethod::kDoubleOrNothing:
       return replicate_engine(metric, options);
@@ -149,6 +153,14 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
                     "expected method jackknife, obuchowski, poisson or "
                     "double_or_nothing for grouped rows, got ",
                     text_of(options.method()));
+  TORCH_CHECK_VALUE(
+      !metric->sampling().order ||
+          (!options.grouped() &&
+           options.method() != IntervalMethod::kJackknife),
+      metric->name(),
+      " has no interval of rows in groups, nor by the jackknife, which does "
+      "not hold for quantiles; use method order_statistic of single rows, or "
+      "compare mean errors");
   metric->set_dtype(at::kDouble);
   auto engine = engine_of(metric, options);
   TORCH_CHECK_VALUE(engine, "expected a metric that method ",
@@ -189,7 +201,9 @@ std::vector<IntervalMethod> interval_methods(const Metric& metric) {
        IntervalMethod::kNewcombe});
   add(sampling.scores && sampling.scores->area == CurveArea::kPrecisionRecall,
       {IntervalMethod::kDeleteOne});
-  add(true, {IntervalMethod::kJackknife});
+  add(sampling.order.has_value(), {IntervalMethod::kOrderStatistic});
+  // Without one value, a quantile is one of two: that says nothing of others.
+  add(!sampling.order, {IntervalMethod::kJackknife});
   add(adds_up || sampling.rate || sampling.cells || sampling.scores ||
           sampling.row_sums,
       {IntervalMethod::kPoisson, IntervalMethod::kDoubleOrNothing});

@@ -31,48 +31,62 @@ std::vector<IntervalMethod> interval_methods(const Metric& metric);
 ///
 /// update(inputs...), update(ids, inputs...): the inputs of the metric, and ids
 /// of the rows. compute(): for each part of the metric's result, the value and
-/// the ends of its interval, elementwise.
+/// the ends of its interval, elementwise, with what they rest on and flags that
+/// say what a reader has to know. Flags are also warnings, once until reset().
 ///
-/// kAuto selects the method by metric and options, by what the metric says of
-/// its rows (MetricSampling; a program's own metrics may say it, too):
+/// kAuto selects the method by what the metric says of its rows
+/// (MetricSampling; a program's own metrics may say it, too):
 ///
-///     Wilson        proportions of rows: binary accuracy, precision, recall,
-///                   specificity, negative predictive value, Hamming distance;
-///                   one class's F1 score J -> 2J / (1 + J) of its Jaccard
-///                   index J; of several classes, each one's (average none)
-///                   and those that micro-averaging makes the accuracy
-///     logit delta   other values of a confusion matrix: F-beta, macro
-///                   averages, Matthews correlation, kappa, balanced accuracy
-///     DeLong        AUROC, on the logit scale with Student's t; Newcombe's at
-///                   areas of 0 and 1
-///     Poisson       states that are sums, and with `grouped` AUROC and average
-///                   precision of one exact curve: replicates with a Poisson(1)
-///                   weight for each row
-///     jackknife     everything else, and with `grouped` all other metrics
-///                   whose state is not a sum
+///     Wilson          proportions of rows: binary accuracy, precision, recall,
+///                     specificity, negative predictive value, Hamming
+///                     distance; one class's F1 score J -> 2J / (1 + J) of its
+///                     Jaccard index J; of several classes, each one's (average
+///                     none) and those that micro-averaging makes the accuracy
+///     MOVER           means of classes' proportions: macro averages, balanced
+///                     accuracy (Zou and Donner 2008, of Wilson's ends)
+///     logit delta     other values of a confusion matrix: F-beta, Matthews
+///                     correlation, kappa
+///     DeLong and      AUROC: the wider ends of DeLong's, on the logit scale
+///     Newcombe        with Student's t, and Newcombe's
+///     Obuchowski      AUROC of rows in groups (1997)
+///     delete-one      average precision: the jackknife of single rows
+///     order statistic medians: exact, between two values
+///     jackknife       everything else: leaves out one unit at a time; of more
+///                     than `blocks` units, a block of them
 ///
-/// The first three take neither groups nor several positions a row, and only
-/// DeLong's takes weights. Poisson and jackknife depend on ids: by default a
-/// row's number, which above one rank depends on the split and is refused
-/// there. Weights and blocks are functions of seed and id alone (see
-/// ReplicateWeights), so that any split over ranks, batches and processes draws
-/// the same. Replicates and blocks whose value is NaN are left out and counted;
-/// an element for which they are over 5 % has no interval. Values that grow
-/// with the number of rows (sums) are those of replicates scaled to n rows.
+/// The jackknife's ends are value -+ t se on a scale that keeps them in the
+/// metric's range (logit, logarithm, Fisher's z), with degrees of freedom by
+/// Satterthwaite for units of unequal size, at most those of the rows that
+/// decide the value (the positives of a recall). A proportion of units is
+/// Wilson's, all of them right Clopper and Pearson's, and heavy tails are
+/// widened by Hall's transformation (1992). Nothing varies, or a unit leaves no
+/// value when it is left out: no interval. docs/statistics.md has for each
+/// method when it holds, and how often it holds the truth in simulations.
 ///
-/// On request, kPoisson and kDoubleOrNothing also fit counts, and exact curves
-/// whose rows are in no groups. Ends of kBca are for Poisson cells and for the
-/// AUROC's replicates. Those of the jackknife are symmetric and may lie beyond
-/// the metric's range.
+/// Formulas take neither groups nor several positions a row, and only those of
+/// areas and curves take weights. The jackknife and the bootstrap depend on
+/// ids: by default a row's number, which above one rank depends on the split
+/// and is refused there. Blocks and weights are functions of seed and id alone
+/// (see ReplicateWeights), so that any split over ranks, batches and processes
+/// draws the same. A metric whose units are not its rows, such as the queries
+/// of retrieval, knows them and takes no ids of rows.
+///
+/// On request, kPoisson and kDoubleOrNothing make bootstrap replicates of
+/// states that are sums, of counts, and of exact curves. Replicates whose value
+/// is NaN are left out and counted; an element for which they are over 5 % has
+/// no interval. Values that grow with the number of rows (sums) are those of
+/// replicates scaled to n rows. Ends of kBca are for Poisson cells and for the
+/// AUROC's replicates.
 ///
 /// Collective: one or two exchanges of states. In a sync_together() with
-/// metrics, none of its own. State: that of the metric; for
-/// Poisson `replicates` of them (of curves the rows, once), for the jackknife
-/// `blocks`; and the ids.
+/// metrics, none of its own. State: that of the metric; for Poisson
+/// `replicates` of them (of curves the rows, once), for the jackknife one for
+/// each unit, at most `blocks`; and the ids.
 /// Empty without rows: the metric's value without data, and NaN.
 /// Errors: c10::ValueError for metrics without such an interval (extremes,
-/// whose bootstrap is inconsistent: MaxMetric, MinMetric, MaxError; values that
-/// depend on batches), for methods that do not fit the metric, and for sizes of
+/// whose bootstrap is inconsistent: MaxMetric, MinMetric, MaxError; estimates
+/// whose bias resampling doubles: calibration errors, FID, mutual information,
+/// ratios of extremes; values that depend on batches), for methods that do not fit the metric, and for sizes of
 /// results that depend on the data; for inputs that the method does not take,
 /// numbers of ids and rows that differ, ids that repeat (unless `grouped`), and
 /// those of the metric. A call that throws leaves everything unchanged. Not

@@ -28,6 +28,11 @@ std::unique_ptr<IntervalEngine> cell_engine(std::unique_ptr<Metric>& metric,
 std::unique_ptr<IntervalEngine> area_engine(std::unique_ptr<Metric>& metric,
                                             const IntervalOptions& options);
 
+/// Exact intervals of quantiles of single rows; null for other metrics, and
+/// `metric` is then unchanged.
+std::unique_ptr<IntervalEngine> order_engine(std::unique_ptr<Metric>& metric,
+                                             const IntervalOptions& options);
+
 /// The average precision of an exact curve of single rows, without each of
 /// them; null for other metrics, and `metric` is then unchanged.
 std::unique_ptr<IntervalEngine> delete_one_engine(

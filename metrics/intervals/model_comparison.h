@@ -32,17 +32,16 @@ class ComparisonEngine;
 ///                MulticlassAccuracy, MulticlassExactMatch,
 ///                MultilabelExactMatch: mid-p, paired_difference_interval()
 ///     DeLong     BinaryAUROC of exact curves: compare_areas()
-///     Poisson    states that are sums (errors, losses, means): differences of
-///                replicates with the same Poisson(1) weight for each row, see
-///                compare()
-///     jackknife  everything else; on request also replicates, for counts and
-///                for AUROC and average precision of one exact curve
+///     jackknife  everything else: Student's t of differences without each
+///                unit, and for means of up to 200 units the p-value of their
+///                signs, see compare(); on request replicates, for sums, counts
+///                and AUROC and average precision of one exact curve
 ///
 /// The first two take neither groups, nor weights, nor several positions a row.
-/// The others depend on ids, as IntervalMetric does: by default a row's number,
-/// which is refused above one rank. The interval and the p-value of McNemar's
-/// test are two approximations; close to 1 - level, one may find a difference
-/// where the other does not.
+/// The others depend on ids and units, as IntervalMetric does. The interval and
+/// the p-value are two approximations; close to 1 - level, one may find a
+/// difference where the other does not. Fewer than 6 units cannot show a
+/// difference of means by their signs: no p-value is below 0.05.
 ///
 /// Collective: one or two exchanges of states. State: six counts (McNemar);
 /// both scores and the target of each row (DeLong); twice that of

@@ -181,6 +181,21 @@ at::Tensor MedianAbsoluteError::evaluate(const State& state) const {
   return outputs == 1 ? medians.squeeze(0) : medians;
 }
 
+MetricSampling MedianAbsoluteError::sampling() const {
+  MetricSampling sampling = MetricOf::sampling();
+  sampling.order = OrderSampling();
+  sampling.order->values = [outputs = options().num_outputs()](
+                               const AnyState& state) {
+    std::vector<std::vector<double>> values;
+    for (std::int64_t i = 0; i < outputs; ++i) {
+      values.push_back(
+          regression::sample_of(state.get<State>().errors, outputs, i).values);
+    }
+    return values;
+  };
+  return sampling;
+}
+
 void D2PinballScoreOptions::validate(const char* metric) const {
   MeanPinballLossOptions(alpha_).num_outputs(num_outputs_).validate(metric);
   check_multioutput(metric, multioutput_);

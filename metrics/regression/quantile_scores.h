@@ -70,6 +70,7 @@ class MedianAbsoluteError final
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;
+  MetricSampling sampling() const override;
 };
 
 /// Options of D2PinballScore.

@@ -19,11 +19,19 @@ namespace {
 
 using at::Tensor;
 
+std::vector<std::string> names_of(IntervalFlags flags) {
+  std::vector<std::string> names;
+  for (const IntervalFlag flag : flags.list()) names.push_back(words_of(flag));
+  return names;
+}
+
 /// Name, value, low, high and standard error; level, method, rows, replicates
-/// and how many of these are undefined.
+/// and how many of these are undefined; degrees of freedom, rows that count,
+/// units and what they are, and flags.
 using IntervalParts =
     std::tuple<std::string, Tensor, Tensor, Tensor, Tensor, double, std::string,
-               std::int64_t, std::int64_t, std::int64_t>;
+               std::int64_t, std::int64_t, std::int64_t, Tensor, double, double,
+               std::string, std::vector<std::string>>;
 
 IntervalParts interval_parts(const std::string& name,
                              const Interval& interval) {
@@ -36,7 +44,12 @@ IntervalParts interval_parts(const std::string& name,
           words_of(interval.method),
           interval.n,
           interval.replicates,
-          interval.undefined};
+          interval.undefined,
+          interval.degrees_of_freedom,
+          interval.counted,
+          interval.units,
+          interval.unit,
+          names_of(interval.flags)};
 }
 
 IntervalOptions interval_options(double level, const std::string& method,
@@ -82,10 +95,13 @@ void define_interval_metric(torch::Library& m) {
 namespace {
 
 /// Name, first, second, difference, low, high and p-value; level, method, rows,
-/// replicates and how many of these are undefined.
+/// replicates and how many of these are undefined; standard error, and what an
+/// interval ends with.
 using ComparisonParts =
     std::tuple<std::string, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor,
-               double, std::string, std::int64_t, std::int64_t, std::int64_t>;
+               double, std::string, std::int64_t, std::int64_t, std::int64_t,
+               Tensor, Tensor, double, double, std::string,
+               std::vector<std::string>>;
 
 ComparisonParts comparison_parts(const std::string& name,
                                  const Comparison& comparison) {
@@ -100,7 +116,13 @@ ComparisonParts comparison_parts(const std::string& name,
           words_of(comparison.method),
           comparison.n,
           comparison.replicates,
-          comparison.undefined};
+          comparison.undefined,
+          comparison.standard_error,
+          comparison.degrees_of_freedom,
+          comparison.counted,
+          comparison.units,
+          comparison.unit,
+          names_of(comparison.flags)};
 }
 
 }  // namespace

@@ -23,12 +23,24 @@ class Comparison(NamedTuple):
     level: float
     #: The one that was used.
     method: str
-    #: Rows, over all ranks.
+    #: Rows that came, over all ranks.
     n: int
     #: Or blocks; 0 for formulas.
     replicates: int
     #: Replicates or blocks in which either has no value: the most for any element.
     undefined: int
+    #: Of the difference; NaN where it is not known.
+    standard_error: Tensor
+    #: Of Student's t; infinite for the normal distribution, NaN for methods without either.
+    degrees_of_freedom: Tensor
+    #: Rows that count, neither ignored nor without weight; of weighted rows the sum of their
+    #: weights. NaN if it is not known.
+    counted: float
+    #: What is drawn as a whole, and how many of them count.
+    units: float
+    unit: str
+    #: What a reader has to know: "few_units", "no_variation", ...; docs/statistics.md.
+    flags: tuple
 
     def number(self):
         """The difference as a float."""
@@ -62,10 +74,10 @@ class ModelComparison(RowMetric):
         metric: The metric. Those without intervals are refused.
         level: Of the difference's interval, in (0, 1).
         method: "auto" goes by the metric: "mcnemar" for fractions of correct rows,
-            "delong" for AUROC, "poisson" for sums, "jackknife" for everything else; also
-            "double_or_nothing".
+            "delong" for AUROC, "jackknife" for everything else, with the p-value of random
+            signs for means of up to 200 units; also "poisson" and "double_or_nothing".
         replicates: Number of bootstrap replicates.
-        blocks: Number of blocks of the jackknife.
+        blocks: As of IntervalMetric.
         seed: Of the random numbers.
         grouped: Rows with the same id belong together, such as those of a user.
     """
@@ -73,7 +85,7 @@ class ModelComparison(RowMetric):
     _class = classes.ModelComparison
 
     def __init__(
-        self, metric, *, level=0.95, method="auto", replicates=1000, blocks=20, seed=0,
+        self, metric, *, level=0.95, method="auto", replicates=1000, blocks=200, seed=0,
         grouped=False,
     ):
         super().__init__(metric, float(level), method, replicates, blocks, seed, grouped)
@@ -87,4 +99,4 @@ class ModelComparison(RowMetric):
 
     def compute(self):
         """A ``Comparison``, or a dict of them for a result of several parts."""
-        return self._compute(Comparison)
+        return self._compute(lambda *parts: Comparison(*parts[:-1], tuple(parts[-1])))

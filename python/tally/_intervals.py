@@ -20,12 +20,22 @@ class Interval(NamedTuple):
     level: float
     #: The one that was used.
     method: str
-    #: Rows, over all ranks.
+    #: Rows that came, over all ranks.
     n: int
     #: Or blocks; 0 for formulas.
     replicates: int
     #: Replicates or blocks without a value: the most for any element.
     undefined: int
+    #: Of Student's t; infinite for the normal distribution, NaN for methods without either.
+    degrees_of_freedom: Tensor
+    #: Rows that count, neither ignored nor without weight; of weighted rows the sum of their
+    #: weights. NaN if it is not known.
+    counted: float
+    #: What is drawn as a whole, and how many of them count.
+    units: float
+    unit: str
+    #: What a reader has to know: "few_units", "no_variation", ...; docs/statistics.md.
+    flags: tuple
 
     def number(self):
         """The value as a float."""
@@ -56,29 +66,32 @@ class IntervalMetric(RowMetric):
     Args:
         metric: The metric. Those without such an interval are refused.
         level: In (0, 1).
-        method: "auto" goes by the metric: "wilson" for proportions of rows, "logit_delta"
-            for other values of counts, "delong" for AUROC, "poisson" for sums, "jackknife"
-            for everything else; also "clopper_pearson", "newcombe", "poisson_cells" and
-            "double_or_nothing".
+        method: "auto" goes by the metric: "wilson" for proportions of rows, "mover" for
+            means of classes, "logit_delta" for other values of counts, "delong_newcombe" for
+            AUROC ("obuchowski" of rows in groups), "delete_one" for average precision,
+            "jackknife" for everything else; also "clopper_pearson", "delong", "newcombe",
+            "poisson_cells", "poisson" and "double_or_nothing".
         ends: How the ends follow from replicates: "percentile", "bca", "normal" or
             "logit_normal".
         replicates: Number of bootstrap replicates.
-        blocks: Number of blocks of the jackknife.
+        blocks: Up to so many units the jackknife leaves out one at a time; of more, it
+            divides them into so many blocks.
         seed: Of the random numbers.
-        grouped: Rows with the same id belong together, such as those of a user.
+        grouped: Rows with the same id belong together, such as those of a patient. The
+            queries of a retrieval metric are units without it.
     """
 
     _class = classes.IntervalMetric
 
     def __init__(
         self, metric, *, level=0.95, method="auto", ends="percentile", replicates=1000,
-        blocks=20, seed=0, grouped=False,
+        blocks=200, seed=0, grouped=False,
     ):
         super().__init__(metric, float(level), method, ends, replicates, blocks, seed, grouped)
 
     def compute(self):
         """An ``Interval``, or a dict of them for a result of several parts."""
-        return self._compute(Interval)
+        return self._compute(lambda *parts: Interval(*parts[:-1], tuple(parts[-1])))
 
     def plot(self, value=None, *, labels=(), title="", width=480):
         """A drawing of ``compute()``, or of `value`, which it gave, for notebooks and pages.
@@ -90,7 +103,7 @@ class IntervalMetric(RowMetric):
         name = type(self._metric).__name__
         parts = {name: value} if isinstance(value, Interval) else dict(value)
         first = next(iter(parts.values()))
-        title = title or f"{name}: {100 * first.level:g} % ({first.method}, {first.n} rows)"
+        title = title or f"{name}: {100 * first.level:g} % ({first.method}, {_counted(first)})"
         if isinstance(value, Interval) and value.value.ndim == 1:
             return bar_plot(
                 value.value, labels=labels, low=value.low, high=value.high, title=title,
@@ -102,6 +115,14 @@ class IntervalMetric(RowMetric):
             raise ValueError(f"expected intervals of numbers or of a vector to plot, got {sizes}")
         return runs_plot({key: _drawn(each) for key, each in numbers.items()}, title=title,
                          width=width)
+
+
+def _counted(interval):
+    """"900 rows", "20 queries"."""
+    units = f"{interval.units:.0f} "
+    if interval.units == 1:
+        return units + interval.unit
+    return units + ("queries" if interval.unit == "query" else f"{interval.unit}s")
 
 
 def _drawn(interval):

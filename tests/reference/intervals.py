@@ -378,6 +378,19 @@ def hall_ends() -> dict:
                      max(plain[1], hall[1])]}
 
 
+def medians() -> list[dict]:
+    """SciPy's exact confidence interval of a quantile."""
+    rng = np.random.default_rng(12)
+    cases = []
+    for n in (6, 15, 40, 300):
+        values = np.round(rng.exponential(size=n), 3)
+        interval = stats.quantile_test(
+            values, q=0, p=0.5).confidence_interval(0.95)
+        cases.append({"values": values.tolist(),
+                      "ends": [float(interval.low), float(interval.high)]})
+    return cases
+
+
 def sign_flips() -> list[dict]:
     """SciPy's permutation test of paired samples: all flips."""
     rng = np.random.default_rng(11)
@@ -555,7 +568,8 @@ def values() -> dict:
             "jackknife": jackknife(), "movers": movers(),
             "clustered_area": clustered_area(), "precisions": precisions(),
             "unit_means": unit_means(), "hall": hall_ends(),
-            "sign_flips": sign_flips(), "mcnemar": tests_of_pairs(),
+            "medians": medians(), "sign_flips": sign_flips(),
+            "mcnemar": tests_of_pairs(),
             "paired_differences": paired_differences(),
             "paired_areas": paired_areas(), "weights": weights(),
             "curves": curves()}

@@ -31,6 +31,7 @@
 #include "tally/metrics/registry/registry.h"
 #include "tally/metrics/regression/max_error.h"
 #include "tally/metrics/regression/mean_squared_error.h"
+#include "tally/metrics/regression/quantile_scores.h"
 #include "tally/metrics/resampling/jackknife.h"
 #include "tally/metrics/resampling/philox.h"
 #include "tally/metrics/wrappers/running.h"
@@ -399,6 +400,28 @@ TEST(IntervalMetricTest, ResamplesSumsOfRows) {
   }
 }
 
+template <class M>
+std::string refused(M metric, const IntervalOptions& options = {}) {
+  return refusal_of([&] { IntervalMetric(std::move(metric), options); });
+}
+
+TEST(IntervalMetricTest, IsScipysForMedians) {
+  for (const auto& each : interval_values()["medians"]) {
+    const at::Tensor errors = tensor_of(each["values"]);
+    IntervalMetric median{MedianAbsoluteError()};
+    median.update(errors, at::zeros_like(errors));
+    const Interval interval = median.compute().value();
+    EXPECT_EQ(interval.method, IntervalMethod::kOrderStatistic);
+    expect_ends(interval, each["ends"][0], each["ends"][1]);
+  }
+  EXPECT_THAT(
+      refused(MedianAbsoluteError(), IntervalOptions().grouped(true)),
+      HasSubstr("MedianAbsoluteError has no interval of rows in groups"));
+  IntervalMetric few{MedianAbsoluteError()};
+  few.update(at::ones({5}), at::arange(5));
+  EXPECT_TRUE(std::isnan(number(few.compute().value().low)));
+}
+
 TEST(IntervalMetricTest, ScalesTotalsToTheNumberOfRows) {
   IntervalMetric sum{SumMetric()};
   sum.update(at::ones({100}));
@@ -445,11 +468,6 @@ TEST(IntervalMetricTest, NamesItsResults) {
   EXPECT_THAT(
       refusal_of<c10::IndexError>([&] { accuracy.compute().at("other"); }),
       HasSubstr("no interval 'other', expected one of: ''"));
-}
-
-template <class M>
-std::string refused(M metric, const IntervalOptions& options = {}) {
-  return refusal_of([&] { IntervalMetric(std::move(metric), options); });
 }
 
 TEST(IntervalMethodsTest, AreThoseOfWhatAMetricSays) {
