@@ -9,7 +9,9 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +37,7 @@
 #include "tally/metrics/retrieval/retrieval_map.h"
 #include "tally/metrics/retrieval/retrieval_mrr.h"
 #include "tally/metrics/retrieval/retrieval_normalized_dcg.h"
+#include "tally/metrics/warnings.h"
 
 namespace tally::coverage {
 namespace {
@@ -406,6 +409,31 @@ void retrieval(const Choice& choice) {
        }});
 }
 
+// How much the width of one sample's interval varies over 200 seeds.
+void seeds(const Choice& choice) {
+  if (!choice.includes("seeds")) return;
+  const WarningGuard quiet([](const MetricWarning&) {});
+  std::printf("\n| width over 200 seeds | standard deviation, %% |\n|---|---|\n");
+  for (const std::int64_t n : {150, 300, 1000, 10'000}) {
+    const at::Tensor x = normal({n});
+    const at::Tensor y = x * 0.8 + normal({n}) * 0.6;
+    double sum = 0;
+    double squares = 0;
+    constexpr int kSeeds = 200;
+    for (int seed = 0; seed < kSeeds; ++seed) {
+      IntervalMetric metric(PearsonCorrCoef(), IntervalOptions().seed(seed));
+      metric.update(x, y);
+      const IntervalBounds ends = metric.compute().value().ends();
+      sum += ends.high - ends.low;
+      squares += (ends.high - ends.low) * (ends.high - ends.low);
+    }
+    const double mean = sum / kSeeds;
+    std::printf("| Pearson, %s | %.1f |\n", rows_text(n).c_str(),
+                100 * std::sqrt(std::max(squares / kSeeds / mean / mean - 1,
+                                         0.0)));
+  }
+}
+
 }  // namespace
 }  // namespace tally::coverage
 
@@ -421,4 +449,5 @@ int main(int argc, char** argv) {
   correlations(choice);
   groups(choice);
   retrieval(choice);
+  seeds(choice);
 }

@@ -40,7 +40,7 @@ class AreaEngine final : public IntervalEngine {
       estimates.at(static_cast<std::size_t>(element)) = delong(own);
     });
     std::vector<Bounds> bounds;
-    Interval unfilled = this->unfilled(count);
+    double most = 0;
     for (std::size_t i = 0; i < value.values.size(); ++i) {
       const AreaEstimate& own = estimates[i];
       bounds.push_back(value.values[i] == value.values[i] ? bounds_of(own)
@@ -48,9 +48,10 @@ class AreaEngine final : public IntervalEngine {
       bounds.back().flags.add(
           IntervalFlag::kSmallClass,
           std::min(own.positives, own.negatives) < kSmallestClass);
-      const double rows = own.positives + own.negatives;
-      if (!(unfilled.counted >= rows)) unfilled.counted = rows;
+      most = std::max(most, own.positives + own.negatives);
     }
+    Interval unfilled = this->unfilled(count);
+    unfilled.counted = most;
     return make_intervals(value, bounds, unfilled);
   }
 

@@ -79,15 +79,14 @@ struct Interval {
   at::Tensor low;
   at::Tensor high;
   at::Tensor standard_error;
-  /// Of Student's t; infinity for the normal distribution, NaN for methods that
-  /// use neither.
+  /// Of Student's t; infinity for methods that do not use it.
   at::Tensor degrees_of_freedom;
   Dimensions dimensions;  ///< of each of these
   double level = 0;
   IntervalMethod method = IntervalMethod::kAuto;  ///< the one used
   std::int64_t n = 0;  ///< rows that came, over all ranks
   /// Those that count, neither ignored nor without weight; of weighted rows the
-  /// sum of their weights. NaN: not known.
+  /// sum of their weights. For bootstraps ignored ones count.
   double counted = 0;
   /// What is drawn as a whole, and how many of them count.
   double units = 0;

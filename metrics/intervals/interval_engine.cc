@@ -98,7 +98,7 @@ Interval IntervalEngine::unfilled(const RowCount& count,
   interval.level = options_.level();
   interval.method = method();
   interval.n = count.rows;
-  interval.counted = kNaN;
+  interval.counted = static_cast<double>(count.weighed);
   interval.units = static_cast<double>(count.units);
   interval.unit = count.are_groups ? "group" : sampling.unit;
   interval.replicates = replicates;

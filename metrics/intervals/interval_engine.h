@@ -32,6 +32,7 @@ FlatResult flat_result(const Metric& metric, const AnyState& state);
 /// What there is of all rows.
 struct RowCount {
   std::int64_t rows = 0;    ///< that came
+  std::int64_t weighed = 0;  ///< whose weight is not 0
   std::int64_t units = 0;   ///< groups, or rows
   bool are_groups = false;  ///< of rows, or of a metric's own units
   std::int64_t digest = 0;  ///< of the ids, in any order
@@ -93,7 +94,7 @@ struct Bounds {
   double high = kNaN;
   double standard_error = kNaN;
   std::int64_t undefined = 0;
-  double degrees_of_freedom = kNaN;
+  double degrees_of_freedom = kInfinity;
   IntervalFlags flags = {};
   IntervalMethod method = IntervalMethod::kAuto;  ///< if not the engine's
 

@@ -108,11 +108,12 @@ Comparison ComparisonEngine::unfilled(const RowCount& count) const {
   for (at::Tensor* number : tensors_of(comparison)) {
     *number = at::full({}, kNaN, at::kDouble);
   }
+  comparison.degrees_of_freedom = at::full({}, kInfinity, at::kDouble);
   const MetricSampling sampling = metric().sampling();
   comparison.level = options_.level();
   comparison.method = method();
   comparison.n = count.rows;
-  comparison.counted = kNaN;
+  comparison.counted = static_cast<double>(count.weighed);
   comparison.units = static_cast<double>(count.units);
   comparison.unit = count.are_groups ? "group" : sampling.unit;
   comparison.flags.add(IntervalFlag::kSelected, sampling.is_selected);

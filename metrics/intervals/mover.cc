@@ -129,7 +129,7 @@ std::optional<Bounds> mover_bounds(const CellTable& table, double value,
   const double all = count + unknown;
   Bounds bounds;
   bounds.low = value - std::sqrt(std::max(below, 0.0)) / all;
-  bounds.high = value + std::sqrt(std::max(above + unknown, 0.0)) / all;
+  bounds.high = value + (std::sqrt(std::max(above, 0.0)) + unknown) / all;
   bounds.standard_error = std::sqrt(std::max(variance, 0.0)) / all;
   bounds.degrees_of_freedom = kInfinity;
   bounds.flags.add(IntervalFlag::kMissingClass, missing > 0);

@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cmath>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -106,6 +107,13 @@ class McnemarEngine final : public ComparisonEngine {
           static_cast<double>(counted));
       comparison.low.fill_(ends.low);
       comparison.high.fill_(ends.high);
+      const auto all = static_cast<double>(counted);
+      const auto discordant =
+          static_cast<double>(counts.first_only + counts.second_only);
+      const double difference =
+          static_cast<double>(counts.first_only - counts.second_only) / all;
+      comparison.standard_error.fill_(
+          std::sqrt((discordant / all - difference * difference) / all));
       comparison.p_value.fill_(
           mcnemar(counts.first_only, counts.second_only).mid);
     }

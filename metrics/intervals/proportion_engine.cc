@@ -1,5 +1,6 @@
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -35,17 +36,17 @@ class ProportionEngine final : public IntervalEngine {
                 ": expected a proportion for each of ", value.values.size(),
                 " values, got ", proportions.size());
     std::vector<Bounds> bounds;
-    Interval unfilled = this->unfilled(count);
+    double most = 0;
     for (std::size_t i = 0; i < proportions.size(); ++i) {
       bounds.push_back(value.values[i] == value.values[i]
                            ? bounds_of(proportions[i])
                            : Bounds());
       bounds.back().flags.add(IntervalFlag::kSmallClass,
                               proportions[i].n < kSmallestClass);
-      if (!(unfilled.counted >= proportions[i].n)) {
-        unfilled.counted = proportions[i].n;
-      }
+      most = std::max(most, proportions[i].n);
     }
+    Interval unfilled = this->unfilled(count);
+    unfilled.counted = most;
     return make_intervals(value, bounds, unfilled);
   }
 

@@ -367,7 +367,7 @@ Comparisons compare(const Replicates& first, const Replicates& second,
     part.level = level;
     part.method = intervals::comparison_method(first.method);
     part.n = first.n;
-    part.counted = units ? units->counted : internal::kNaN;
+    part.counted = units ? units->counted : static_cast<double>(first.n);
     part.units = units ? units->units : static_cast<double>(first.n);
     if (units) part.unit = units->unit;
     part.replicates = a.size(0);

@@ -249,9 +249,10 @@ internal::intervals::RowCount RowMetric::count_of(
   check_distinct(rules_.owner, ids.ids);
   internal::intervals::RowCount count;
   count.rows = ids.rows;
+  count.weighed = ids.rows - ids.weightless;
   count.units = rules_.grouped || unit_place_
                     ? static_cast<std::int64_t>(ids.distinct_groups().size())
-                    : ids.rows - ids.weightless;
+                    : count.weighed;
   count.are_groups = rules_.grouped;
   count.digest =
       static_cast<std::int64_t>(static_cast<std::uint64_t>(ids.high_digest)

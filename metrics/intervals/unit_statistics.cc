@@ -62,6 +62,11 @@ bool varies(double value, double standard_error) {
   return standard_error > kRounding * std::max(1.0, std::abs(value));
 }
 
+// exp(x), straight from 1 on: few rows must not give ends without measure.
+double stretched(double x) {
+  return x <= 1 ? std::exp(x) : std::exp(1.0) * x;
+}
+
 // Hall's transformation of t, which removes the skewness of a mean.
 IntervalBounds hall_ends(double value, const UnitSpread& spread, double t,
                          double units) {
@@ -200,10 +205,10 @@ IntervalBounds scaled_ends(double value, double standard_error, double t,
   }
   if (std::isfinite(range.low)) {
     return {range.low + below * std::exp(-width / below),
-            range.low + below * std::exp(width / below)};
+            range.low + below * stretched(width / below)};
   }
   if (std::isfinite(range.high)) {
-    return {range.high - above * std::exp(width / above),
+    return {range.high - above * stretched(width / above),
             range.high - above * std::exp(-width / above)};
   }
   return {value - width, value + width};

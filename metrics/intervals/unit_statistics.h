@@ -66,7 +66,8 @@ struct UnitInterval {
 UnitInterval unit_interval(const UnitValues& values, const UnitBasis& basis,
                            const ValueRange& range, double level);
 
-/// The ends of value -+ t standard_error on the scale of the range.
+/// The ends of value -+ t standard_error on the scale of the range; that of
+/// logarithms is straight beyond a factor of e.
 IntervalBounds scaled_ends(double value, double standard_error, double t,
                            const ValueRange& range);
 

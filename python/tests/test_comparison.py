@@ -57,8 +57,8 @@ def test_other_metrics_have_other_methods():
     assert result.replicates == 50 and "poisson" in str(result)
     losses = tally.ModelComparison(tally.MeanMetric(), replicates=50)
     losses.update(FIRST, SECOND, weight=TARGET)
-    assert losses.compute().method == "poisson"
-    rates = tally.ModelComparison(tally.BinaryFairness(num_groups=2))
+    assert losses.compute().method == "jackknife"
+    rates = tally.ModelComparison(tally.BinaryGroupStatRates(num_groups=2))
     rates.update(FIRST, SECOND, TARGET, IDS % 2)
     found = rates.compute()
     assert isinstance(found, dict)
@@ -69,7 +69,9 @@ def test_users_are_drawn_as_a_whole():
     names = [f"user {i}" for i in IDS // 3]
     users = tally.ModelComparison(tally.MeanSquaredError(), replicates=50, grouped=True)
     users.update(FIRST, SECOND, TARGET, ids=names)
-    assert users.compute().n == 300
+    found = users.compute()
+    assert (found.n, found.units, found.unit) == (300, 100, "group")
+    assert found.standard_error > 0 and found.flags == ()
     with pytest.raises(ValueError, match="groups"):
         users.update(FIRST, SECOND, TARGET)
 

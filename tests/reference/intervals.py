@@ -351,10 +351,12 @@ def unit_means() -> list[dict]:
         error = jackknife_error(without)
         degrees = float((size ** 2).sum() ** 2 / (size ** 4).sum() - 1)
         t = stats.t.ppf(0.975, degrees)
+        width = t * error / mean
+        # Straight from a factor of e on.
+        above = math.exp(width) if width <= 1 else math.e * width
         cases.append({"values": values.tolist(), "groups": group.tolist(),
                       "error": error, "degrees": degrees,
-                      "ends": [mean * math.exp(s * t * error / mean)
-                               for s in (-1, 1)]})
+                      "ends": [mean * math.exp(-width), mean * above]})
     return cases
 
 
@@ -371,7 +373,9 @@ def hall_ends() -> dict:
         return float((np.cbrt(1 + skewness * y) - 1) * 3 / skewness
                      * math.sqrt(n))
 
-    plain = [mean * math.exp(s * t * error / mean) for s in (-1, 1)]
+    width = t * error / mean
+    above = math.exp(width) if width <= 1 else math.e * width
+    plain = [mean * math.exp(-width), mean * above]
     hall = [mean - transformed(t) * error, mean - transformed(-t) * error]
     return {"values": values.tolist(), "plain": plain, "hall": hall,
             "ends": [min(plain[0], hall[0]) if hall[0] > 0 else plain[0],
