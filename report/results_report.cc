@@ -267,17 +267,26 @@ void add_slices(ReportPage& page, const Names& columns,
 }
 
 void add_compared_slices(ReportPage& page, const std::string& metric,
-                         const std::vector<ComparedSlice>& slices) {
+                         const std::vector<ComparedSlice>& slices,
+                         const std::string& unit) {
   constexpr std::size_t kMost = 50;
   ReportTable table{metric + ": slices against all other rows",
-                    {"slice", "rows", "value", "rest", "difference", "low",
-                     "high", "effect", "q"},
+                    {"slice", "rows"},
                     {}};
+  const bool has_units = unit != "row";
+  if (has_units) table.columns.push_back("units");
+  table.columns.insert(table.columns.end(),
+                       {"value", "rest", "difference", "low", "high", "effect",
+                        "p", "q", "flags"});
   for (const ComparedSlice& slice : slices) {
     if (table.rows.size() == kMost) break;
-    table.rows.push_back({slice.name(), slice.rows, slice.value, slice.rest,
-                          slice.difference, slice.low, slice.high, slice.effect,
-                          slice.q_value});
+    std::vector<ReportCell> row{slice.name(), slice.rows};
+    if (has_units) row.push_back(slice.units);
+    row.insert(row.end(),
+               {slice.value, slice.rest, slice.difference, slice.low,
+                slice.high, slice.effect, slice.p_value, slice.q_value,
+                slice.flags.names()});
+    table.rows.push_back(std::move(row));
   }
   page.table(table);
 }
