@@ -56,6 +56,15 @@ std::string table_of(const MetricSlices& compared) {
   return tally::internal::table_of_columns(table, names);
 }
 
+/// Why slices are not compared.
+std::string too_few(const MetricSlices& compared) {
+  const std::string least = std::to_string(compared.options.min_rows());
+  const bool of_rows = compared.unit == "row" || compared.unit == "group";
+  return "fewer than " + least +
+         (of_rows ? " rows decide the value, or that of the rest"
+                  : " units are in it, or in the rest");
+}
+
 std::string slice_json(const Report& report, const ComparedSlice& slice) {
   Results numbers;
   for (const auto& [name, number] : numbers_of(slice)) {
@@ -105,12 +114,20 @@ std::string compared_words(const MetricSlices& compared, std::size_t all) {
           "slices. q: p adjusted for the "
        << count << " slices of this metric (Benjamini and Hochberg)";
   if (all > count) {
-    text << "; " << all - count << " more are not compared: fewer than "
-         << options.min_rows() << " rows decide their value, or that of the "
-         << "rest";
+    text << "; " << all - count << " more "
+         << (all - count == 1 ? "is" : "are")
+         << " not compared: " << too_few(compared);
   }
   text << ".";
   return text.str();
+}
+
+std::string no_slices_words(const MetricSlices& compared) {
+  if (!compared.remark.empty()) {
+    return compared.metric + ": slices are not compared: " + compared.remark;
+  }
+  if (!compared.slices.empty()) return "";
+  return compared.metric + ": no slice is compared: " + too_few(compared) + ".";
 }
 
 std::size_t count_slices(const Report& report) {
@@ -122,11 +139,10 @@ std::size_t count_slices(const Report& report) {
 std::string compared_table(const Report& report) {
   std::string text;
   for (const MetricSlices& each : report.compared) {
-    if (!each.remark.empty()) {
-      text += "\n" + each.metric + ": slices are not compared: " + each.remark +
-              "\n";
+    if (each.slices.empty()) {
+      text += "\n" + no_slices_words(each) + "\n";
+      continue;
     }
-    if (each.slices.empty()) continue;
     text += "\n" + each.metric + ": slices against all other rows\n" +
             table_of(each) + compared_words(each, count_slices(report)) + "\n";
     for (const std::string& line : flag_lines(each.slices)) text += line + "\n";

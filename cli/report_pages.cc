@@ -96,21 +96,17 @@ void add_regression(ReportPage& page, const RegressionRows::Shown& shown) {
 }
 
 void add_worst_slices(ReportPage& page, const Report& report) {
-  const bool has_any = std::any_of(
-      report.compared.begin(), report.compared.end(), [](const auto& each) {
-        return !each.slices.empty() || !each.remark.empty();
-      });
-  if (!has_any) return;
+  if (report.compared.empty()) return;
   page.section("Worst slices");
   page.text(
       "Each slice against all other rows. Effect: the difference in standard "
       "deviations of a row. Among slices with a q of at most 0.05, about 5 % "
       "are there by chance.");
   for (const MetricSlices& each : report.compared) {
-    if (!each.remark.empty()) {
-      page.text(each.metric + ": slices are not compared: " + each.remark);
+    if (each.slices.empty()) {
+      page.text(no_slices_words(each));
+      continue;
     }
-    if (each.slices.empty()) continue;
     add_compared_slices(page, each.metric, each.slices, each.unit);
     page.text(compared_words(each, count_slices(report)));
     for (const std::string& line : flag_lines(each.slices)) page.text(line);

@@ -88,10 +88,9 @@ struct ComparedSlice {
 ///     s^2 = N jackknife of all rows
 ///     t = difference / se, with (v + w)^2 / (v^2 / df_v + w^2 / df_w) degrees
 ///         of freedom; df: of unequal blocks, by Satterthwaite
-/// where n, m and N are rows that decide the value. Ends are on the logit scale
-/// of the possible differences where the value has bounds. There is no interval
-/// and no p-value where a block decides whether there is a value, and with a
-/// single unit. A unit's block is a function of its id alone (that of
+/// where n, m and N are rows that decide the value. Ends are cut off where no
+/// difference can be. There is no interval and no p-value where a block decides
+/// whether there is a value, and with a single unit. A unit's block is a function of its id alone (that of
 /// IntervalMetric's jackknife with seed 0), so that results do not depend on
 /// the split over ranks, batches or the order of rows. A group that has rows in
 /// a slice and in its complement counts in both: the interval is then wider

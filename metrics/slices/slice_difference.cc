@@ -54,16 +54,6 @@ double log_choose(double n, double k) {
 
 double square(double x) { return x * x; }
 
-/// Those of a difference of two values in it.
-ValueRange differences_in(const ValueRange& range) {
-  ValueRange differences;
-  if (std::isfinite(range.low) && std::isfinite(range.high)) {
-    differences.high = range.high - range.low;
-    differences.low = -differences.high;
-  }
-  return differences;
-}
-
 bool is_more_than_rounding(double standard_error, double value) {
   constexpr double kRounding = 1e-12;
   return standard_error > kRounding * std::max(1.0, std::abs(value));
@@ -173,13 +163,11 @@ SliceDifference spread_difference(double slice, double rest,
   result.p_value = difference == 0 ? 1
                                    : intervals::student_t_p_value(
                                          difference / error, degrees);
-  const ValueRange differences = differences_in(range);
-  if (!(std::abs(difference) < differences.high)) return result;
-  const IntervalBounds ends = intervals::scaled_ends(
-      difference, error,
-      intervals::student_t_quantile(0.5 + level / 2, degrees), differences);
-  result.low = ends.low;
-  result.high = ends.high;
+  const double half =
+      error * intervals::student_t_quantile(0.5 + level / 2, degrees);
+  const double largest = range.high - range.low;
+  result.low = std::max(difference - half, -largest);
+  result.high = std::min(difference + half, largest);
   return result;
 }
 

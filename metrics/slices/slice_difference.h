@@ -52,7 +52,9 @@ struct SpreadOfParts {
 ///
 ///     se^2 = v + w,  v = max(s^2, S^2 all / fewer),  w = S^2 all / more
 ///     df = (v + w)^2 / (v^2 / df_v + w^2 / df_w)
-/// from the standard errors s of the smaller part and S of all rows.
+/// from the standard errors s of the smaller part and S of all rows. Ends are
+/// cut off where no difference of values in the range is: on another scale they
+/// would contradict p.
 SliceDifference spread_difference(double slice, double rest,
                                   const SpreadOfParts& spread,
                                   const ValueRange& range, double level);

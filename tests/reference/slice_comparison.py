@@ -68,9 +68,8 @@ def groups(own, rest):
     degrees = error**4 / (variance**2 / degrees + other**2 / pooled_degrees)
     spread = ((variance * smaller[1].sum() + square) / 2) ** 0.5
     d = own[0].sum() / own[1].sum() - rest[0].sum() / rest[1].sum()
-    width = stats.t.ppf(0.975, degrees) * error * 2 / ((1 + d) * (1 - d))
-    logit = numpy.log((1 + d) / (1 - d))
-    low, high = (2 / (1 + numpy.exp(-logit - sign * width)) - 1 for sign in (-1, 1))
+    half = stats.t.ppf(0.975, degrees) * error
+    low, high = max(d - half, -1), min(d + half, 1)
     return low, high, error, degrees, d / spread, 2 * stats.t.sf(abs(d) / error, degrees)
 
 

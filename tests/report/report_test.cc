@@ -237,7 +237,14 @@ TEST(ResultsReportTest, ShowsComparedSlices) {
   expect_sound(page.html());
   EXPECT_THAT(page.html(), HasSubstr("<th scope=\"row\">&lt;north&gt;</th><td "
                                      "data-value=\"40\">40</td>"));
-  EXPECT_EQ(attributes(page.html(), "scope").size(), 9u + 50u);
+  EXPECT_EQ(attributes(page.html(), "scope").size(), 11u + 50u);
+
+  slice.units = 7;
+  slice.flags.add(IntervalFlag::kFewUnits);
+  ReportPage groups("Groups");
+  add_compared_slices(groups, "accuracy", {slice}, "group");
+  EXPECT_THAT(groups.html(), AllOf(HasSubstr(">40</td><td data-value=\"7\">"),
+                                   HasSubstr("<td>few_units</td>")));
 }
 
 TEST(ResultsReportTest, ShowsPredictionsAndRetrieval) {
