@@ -40,8 +40,8 @@ std::string table_of(const MetricSlices& compared) {
     names.push_back(slice.name());
     rows.push_back(slice.rows);
     units.push_back(slice.units);
-    const double numbers[] = {slice.value, slice.rest,    slice.difference,
-                              slice.low,   slice.high,    slice.p_value,
+    const double numbers[] = {slice.value,  slice.rest, slice.difference,
+                              slice.low,    slice.high, slice.p_value,
                               slice.q_value};
     for (std::size_t i = 0; i < 7; ++i) columns[i].push_back(numbers[i]);
   }
@@ -70,8 +70,8 @@ std::string slice_json(const Report& report, const ComparedSlice& slice) {
   for (const auto& [name, number] : numbers_of(slice)) {
     numbers.add(name, at::scalar_tensor(number, at::kDouble));
   }
-  std::string text = files::json_object(numbers, {{"rows", slice.rows},
-                                                  {"units", slice.units}});
+  std::string text = files::json_object(
+      numbers, {{"rows", slice.rows}, {"units", slice.units}});
   nlohmann::ordered_json flags = nlohmann::ordered_json::array();
   for (const IntervalFlag flag : slice.flags.list()) {
     flags.push_back(IntervalFlags({flag}).names());
@@ -114,8 +114,7 @@ std::string compared_words(const MetricSlices& compared, std::size_t all) {
           "slices. q: p adjusted for the "
        << count << " slices of this metric (Benjamini and Hochberg)";
   if (all > count) {
-    text << "; " << all - count << " more "
-         << (all - count == 1 ? "is" : "are")
+    text << "; " << all - count << " more " << (all - count == 1 ? "is" : "are")
          << " not compared: " << too_few(compared);
   }
   text << ".";
@@ -180,7 +179,8 @@ Results compared_results(const Report& report,
         each.slices.begin(), each.slices.end(),
         [&](const ComparedSlice& slice) { return slice.key == key; });
     if (found == each.slices.end()) continue;
-    results.add(each.metric + ".units", at::scalar_tensor(found->units, at::kLong));
+    results.add(each.metric + ".units",
+                at::scalar_tensor(found->units, at::kLong));
     for (const auto& [name, number] : numbers_of(*found)) {
       if (std::string_view(name) == "value") continue;
       results.add(each.metric + "." + name,

@@ -19,8 +19,8 @@ std::vector<std::string> flag_lines(const std::vector<ComparedSlice>& slices);
 /// or 0 if that is not known.
 std::string compared_words(const MetricSlices& compared, std::size_t all);
 
-/// Why there is no table: what is wrong, or that no slice is large enough; empty
-/// if there is one.
+/// Why there is no table: what is wrong, or that no slice is large enough;
+/// empty if there is one.
 std::string no_slices_words(const MetricSlices& compared);
 
 /// How many there are; 0 if the smallest ones are shown as one.

@@ -72,8 +72,8 @@ struct Report {
   std::vector<std::string> by;  ///< columns, of whose values there are slices
   std::vector<SliceResult> slices;
   std::vector<MetricSlices> compared;  ///< if asked for
-  Intervals intervals;         ///< named as the results
-  NamedReplicates replicates;  ///< if asked for
+  Intervals intervals;                 ///< named as the results
+  NamedReplicates replicates;          ///< if asked for
 };
 
 /// Sees what an evaluation reads, beside its metrics. Neither throws.

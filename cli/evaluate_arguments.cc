@@ -181,13 +181,12 @@ class EvaluateParser {
     for (const char* option : {"--interval-method", "--ids", "--groups"}) {
       const bool is_of_slices =
           !a.by.empty() && option != std::string_view("--interval-method");
-      TORCH_CHECK_VALUE(
-          given_.count(option) == 0 || a.interval > 0 ||
-              !a.replicates.empty() || is_of_slices,
-          option, ": requires --interval",
-          option == std::string_view("--interval-method")
-              ? " or --replicates"
-              : ", --replicates or --by");
+      TORCH_CHECK_VALUE(given_.count(option) == 0 || a.interval > 0 ||
+                            !a.replicates.empty() || is_of_slices,
+                        option, ": requires --interval",
+                        option == std::string_view("--interval-method")
+                            ? " or --replicates"
+                            : ", --replicates or --by");
     }
     for (const char* option : {"--ids", "--groups"}) {
       TORCH_CHECK_VALUE(given_.count(option) == 0 || a.coco.empty(), option,

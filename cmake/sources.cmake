@@ -1057,12 +1057,14 @@ set(TALLY_CLI_SOURCES
     cli/arguments.cc
     cli/coco_source.cc
     cli/compare_runs.cc
+    cli/compared_output.cc
     cli/completion.cc
     cli/curves.cc
     cli/describe.cc
     cli/evaluate.cc
     cli/evaluate_arguments.cc
     cli/files_source.cc
+    cli/key_checks.cc
     cli/limits.cc
     cli/output.cc
     cli/report_pages.cc
@@ -1070,12 +1072,12 @@ set(TALLY_CLI_SOURCES
     cli/spool.cc
     cli/tally.cc
     cli/wanted.cc
-    cli/watchers.cc)
+    cli/watchers.cc
+    cli/worst_slices.cc)
 
 set(TALLY_CLI_SINGLE_SOURCES
     cli/compare_runs.cc
     cli/limits.cc
-    cli/output.cc
     cli/spool.cc
     cli/tally.cc)
 

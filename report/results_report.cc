@@ -270,9 +270,8 @@ void add_compared_slices(ReportPage& page, const std::string& metric,
                          const std::vector<ComparedSlice>& slices,
                          const std::string& unit) {
   constexpr std::size_t kMost = 50;
-  ReportTable table{metric + ": slices against all other rows",
-                    {"slice", "rows"},
-                    {}};
+  ReportTable table{
+      metric + ": slices against all other rows", {"slice", "rows"}, {}};
   const bool has_units = unit != "row";
   if (has_units) table.columns.push_back("units");
   table.columns.insert(table.columns.end(),
@@ -282,10 +281,9 @@ void add_compared_slices(ReportPage& page, const std::string& metric,
     if (table.rows.size() == kMost) break;
     std::vector<ReportCell> row{slice.name(), slice.rows};
     if (has_units) row.push_back(slice.units);
-    row.insert(row.end(),
-               {slice.value, slice.rest, slice.difference, slice.low,
-                slice.high, slice.effect, slice.p_value, slice.q_value,
-                slice.flags.names()});
+    row.insert(row.end(), {slice.value, slice.rest, slice.difference, slice.low,
+                           slice.high, slice.effect, slice.p_value,
+                           slice.q_value, slice.flags.names()});
     table.rows.push_back(std::move(row));
   }
   page.table(table);

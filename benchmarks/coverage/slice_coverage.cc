@@ -86,19 +86,19 @@ at::Tensor one_bad(double recall, double bad) {
 }
 
 /// Patients of each slice, whose accuracies are Beta(4.5, 0.5): the share of a
-/// gamma variable of 4.5 in its sum with one of 0.5, both from normal ones.
-Rows draw_patients(std::int64_t patients, std::int64_t each) {
+/// gamma variable of 4.5 in its sum with one of 0.5, both from normal ones. In
+/// one slice they are `bad` times that.
+Rows draw_patients(std::int64_t patients, std::int64_t each, double bad = 1) {
   const auto gamma = [](std::int64_t halves, std::int64_t n) {
     return at::randn({n, halves}, generator(), at::kDouble).square().sum(1);
   };
   Rows rows = rows_of(patients * each);
   const at::Tensor own = gamma(9, kSlices * patients);
-  const at::Tensor accuracy =
-      own.div(own.add(gamma(1, kSlices * patients)));
+  const at::Tensor accuracy = own.div(own.add(gamma(1, kSlices * patients)));
   rows.ids = rows.ids.div(each, "floor");
-  rows.preds = uniform(kSlices * patients * each)
-                   .lt(accuracy.index_select(0, rows.ids))
-                   .to(at::kLong);
+  const at::Tensor rate = accuracy.index_select(0, rows.ids)
+                              .mul(one_bad(1, bad).index_select(0, rows.keys));
+  rows.preds = uniform(kSlices * patients * each).lt(rate).to(at::kLong);
   rows.target = at::ones({rows.preds.size(0)}, at::kLong);
   return rows;
 }
@@ -168,6 +168,10 @@ std::vector<Scenario> scenarios() {
        [] { return draw_recall(0.05, one_bad(0.8, 0.5), 1000); }},
       {"recall .5 among .8, 50 of 100", a<BinaryRecall>(),
        [] { return draw_recall(0.5, one_bad(0.8, 0.5), 100); }},
+      {"accuracy .6 among .9, 10 x 10", a<BinaryAccuracy>(),
+       [] { return draw_patients(10, 10, 0.6 / 0.9); }, true},
+      {"accuracy .6 among .9, 20 x 10", a<BinaryAccuracy>(),
+       [] { return draw_patients(20, 10, 0.6 / 0.9); }, true},
   };
 }
 

@@ -60,33 +60,32 @@ void define_slice_comparison(torch::Library& m) {
                              .grouped(grouped)));
   }));
   define_states(c);
-  c.def("update",
-        [](const Self& self, const Kinds& key_kinds,
-           const std::vector<Tensor>& key_tensors, const Strings& key_texts,
-           const std::optional<Tensor>& ids,
-           const std::optional<Strings>& text_ids, Strings names, Kinds kinds,
-           std::vector<Tensor> tensors, Strings texts) {
-          const SliceKeys keys = read_keys(key_kinds, key_tensors, key_texts);
-          std::optional<SampleIds> known;
-          if (ids) known.emplace(*ids);
-          if (text_ids) known.emplace(*text_ids);
-          const ReadInputs read({std::move(names), std::move(kinds),
-                                 std::move(tensors), std::move(texts)});
-          const auto update = [&](SliceComparison& held, auto inputs) {
-            if (known) {
-              held.update_inputs(keys, *known, inputs);
-            } else {
-              held.update_inputs(keys, inputs);
-            }
-          };
-          self->use([&](SliceComparison& held) {
-            if (read.by_name()) {
-              update(held, read.named());
-            } else {
-              update(held, read.inputs());
-            }
-          });
-        });
+  c.def("update", [](const Self& self, const Kinds& key_kinds,
+                     const std::vector<Tensor>& key_tensors,
+                     const Strings& key_texts, const std::optional<Tensor>& ids,
+                     const std::optional<Strings>& text_ids, Strings names,
+                     Kinds kinds, std::vector<Tensor> tensors, Strings texts) {
+    const SliceKeys keys = read_keys(key_kinds, key_tensors, key_texts);
+    std::optional<SampleIds> known;
+    if (ids) known.emplace(*ids);
+    if (text_ids) known.emplace(*text_ids);
+    const ReadInputs read({std::move(names), std::move(kinds),
+                           std::move(tensors), std::move(texts)});
+    const auto update = [&](SliceComparison& held, auto inputs) {
+      if (known) {
+        held.update_inputs(keys, *known, inputs);
+      } else {
+        held.update_inputs(keys, inputs);
+      }
+    };
+    self->use([&](SliceComparison& held) {
+      if (read.by_name()) {
+        update(held, read.named());
+      } else {
+        update(held, read.inputs());
+      }
+    });
+  });
   c.def("compute", [](const Self& self) {
     return self->use([](SliceComparison& held) {
       std::vector<ComparedParts> slices;
@@ -97,7 +96,8 @@ void define_slice_comparison(torch::Library& m) {
     });
   });
   c.def("unit", [](const Self& self) {
-    return self->use([](SliceComparison& held) { return std::string(held.unit()); });
+    return self->use(
+        [](SliceComparison& held) { return std::string(held.unit()); });
   });
 }
 

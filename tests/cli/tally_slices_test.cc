@@ -188,8 +188,8 @@ TEST(TallyIntervalsTest, RefusesIntervalsThatThereAreNot) {
                  "expected each id once, got ");
 }
 
-/// Ten rows each of 60 patients, a third of them in the south, where the rows of
-/// every other patient are wrong.
+/// Ten rows each of 60 patients, a third of them in the south, where the rows
+/// of every other patient are wrong.
 std::string patients() {
   std::string csv = "preds,target,site,patient,row,version\n";
   for (int i = 0; i < 600; ++i) {
@@ -253,10 +253,9 @@ TEST(TallySlicesTest, SaysWhatItDoesNotKnow) {
   const std::string csv = folder.write("x.csv", patients());
   // One patient with 10 positives, of which the recall needs 30.
   const auto output = [&](const char* metric, const char* by) {
-    const auto result =
-        run_program(evaluate({"-m", metric, "--csv", csv, "--columns",
-                              "preds,target", "--by",
-                              by, "--groups", "patient"}));
+    const auto result = run_program(
+        evaluate({"-m", metric, "--csv", csv, "--columns", "preds,target",
+                  "--by", by, "--groups", "patient"}));
     EXPECT_EQ(result.status, 0) << result.errors;
     return result.output;
   };
@@ -278,8 +277,9 @@ TEST(TallySlicesTest, AnIdThatRepeatsIsShownAsItWasWritten) {
         run_program(evaluate({"-m", "BinaryAccuracy", "--csv", csv, "--columns",
                               "preds,target", "--by", "site", "--ids",
                               "patient", "--ranks", ranks})),
-        csv + ", line 3: --ids: expected each id once, got 'p0' again; rows "
-              "that belong together need --groups");
+        csv +
+            ", line 3: --ids: expected each id once, got 'p0' again; rows "
+            "that belong together need --groups");
   }
 }
 
