@@ -132,12 +132,8 @@ std::string render_csv(const Report& report) {
 
 /// The slices' single numbers, side by side.
 std::string slices_table(const std::vector<SliceResult>& slices) {
-  std::vector<std::string> names;
   std::vector<std::int64_t> rows;
-  for (const SliceResult& slice : slices) {
-    names.push_back(slice.name());
-    rows.push_back(slice.rows);
-  }
+  for (const SliceResult& slice : slices) rows.push_back(slice.rows);
   Results columns;
   columns.add("rows", at::tensor(rows, at::kLong));
   for (const auto& [name, value] : slices.front().results) {
@@ -147,7 +143,8 @@ std::string slices_table(const std::vector<SliceResult>& slices) {
       values.push_back(slice.results[name]);
     columns.add(name, at::stack(values));
   }
-  return tally::internal::table_of_columns(columns, names);
+  return tally::internal::table_of_columns(
+      columns, tally::internal::slice_names(slices));
 }
 
 /// "accuracy  0.9 [0.85, 0.94]  wilson" for numbers, below each other, and a

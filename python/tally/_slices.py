@@ -223,8 +223,14 @@ class SlicedMetric(Copyable):
                 f"got {result!r}"
             )
         heights = [float(each[result]) for each in found]
+        names = [each.name for each in value]
+        # An integer and a text of one name are two slices.
+        labels = [
+            each.name if names.count(each.name) == 1 else ", ".join(map(repr, each.key))
+            for each in value
+        ]
         return bar_plot(
-            torch.tensor(heights, dtype=torch.float64), labels=[each.name for each in value],
+            torch.tensor(heights, dtype=torch.float64), labels=labels,
             title=title or result, width=width,
         )
 

@@ -226,6 +226,17 @@ TEST(ResultsReportTest, ShowsSlices) {
                     HasSubstr(">(missing)</th>"), HasSubstr(">(other)</th>")));
 }
 
+TEST(ResultsReportTest, TellsIntegersFromTexts) {
+  std::vector<SliceResult> slices{{{std::int64_t{1}}, 3, {}},
+                                  {{std::string("1")}, 4, {}},
+                                  {{std::string("2")}, 5, {}}};
+  ReportPage page("Slices");
+  add_slices(page, {"site"}, slices);
+  EXPECT_THAT(page.html(), AllOf(HasSubstr("<th scope=\"row\">1</th>"),
+                                 HasSubstr("<th scope=\"row\">&quot;1&quot;<"),
+                                 HasSubstr("<th scope=\"row\">2</th>")));
+}
+
 TEST(ResultsReportTest, ShowsComparedSlices) {
   ComparedSlice slice;
   slice.key = {std::string("<north>")};
