@@ -104,7 +104,9 @@ const char* const kHelp =
     --labels, --class-names cat,dog   names of classes 0, 1, ... in --csv
                                       columns and in tables
     --by a,b                          also the values for each text in these
-                                      columns of --csv, or each combination
+                                      columns of --csv, or each combination;
+                                      with --interval, --ids or --groups also
+                                      which of these are worse than the rest
     --slices N                        of these the N with the most rows, and
                                       the others as one (default: all)
     --interval 0.95                   also confidence intervals at this level

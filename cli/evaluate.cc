@@ -10,9 +10,10 @@
 
 #include "tally/cli/coco_source.h"
 #include "tally/cli/first_failure.h"
+#include "tally/cli/key_checks.h"
+#include "tally/cli/worst_slices.h"
 #include "tally/files/input_file.h"
 #include "tally/metrics/warnings.h"
-#include "tally/state/parse_number.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/gather.h"
 
@@ -139,29 +140,6 @@ std::vector<NamedInterval> make_intervals(const Arguments& arguments,
   return intervals;
 }
 
-/// Whether it is a number with a fraction or an exponent.
-bool is_fraction(const std::string& text) {
-  const auto number = internal::parse_number<double>(text);
-  return number && text.find_first_of(".eE") != text.npos;
-}
-
-SliceKeys keys_of(const std::vector<std::vector<std::string>>& columns,
-                  const std::vector<std::string>& names) {
-  std::optional<SliceKeys> keys;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    std::vector<SliceValue> values;
-    for (const std::string& text : columns[i]) {
-      TORCH_CHECK_VALUE(!is_fraction(text), "--by: expected integers or texts ",
-                        "in column '", names[i], "', got ", text,
-                        "; put numbers into bins");
-      values.push_back(text.empty() ? SliceValue() : SliceValue(text));
-    }
-    SliceKeys column(values);
-    keys = keys ? keys->crossed_with(column) : std::move(column);
-  }
-  return *std::move(keys);
-}
-
 std::string without_prefix(const std::string& name, const std::string& prefix) {
   return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;
 }
@@ -249,7 +227,8 @@ void update_interval(NamedInterval& interval, const RowIdentity& rows,
   }
 }
 
-void update(Job& job, int rank, Progress& progress, Watcher* watcher) {
+void update(Job& job, int rank, Progress& progress, Watcher* watcher,
+            WorstSlices* worst) {
   const std::int64_t begin = std::accumulate(
       job.split.begin(), job.split.begin() + rank, std::int64_t{0});
   const std::int64_t rows = job.split[rank];
@@ -262,20 +241,20 @@ void update(Job& job, int rank, Progress& progress, Watcher* watcher) {
       update(job.source->names(), values,
              [&](auto inputs) { job.metrics.update_inputs(inputs); });
       const auto columns = job.source->keys();
+      const RowIdentity own = identity_of(job, columns, first, count);
+      if (job.has_ids) note_ids(own.ids, values, job);
       std::optional<SliceKeys> keys;
       if (job.slices) {
-        keys = keys_of(columns, job.by);
+        keys = keys_of(columns, job);
         update(job.source->names(), values,
                [&](auto inputs) { job.slices->update_inputs(*keys, inputs); });
       }
       if (watcher != nullptr) {
         watcher->batch(first, values, keys ? &*keys : nullptr);
       }
-      if (!job.intervals.empty()) {
-        const RowIdentity own = identity_of(job, columns, first, count);
-        for (NamedInterval& interval : job.intervals) {
-          update_interval(interval, own, job.source->names(), values);
-        }
+      if (worst != nullptr) worst->batch(values, *keys, own.ids);
+      for (NamedInterval& interval : job.intervals) {
+        update_interval(interval, own, job.source->names(), values);
       }
     } catch (const c10::Error& error) {
       TORCH_CHECK_VALUE(false, "rows ", first, " to ", first + count - 1, ": ",
@@ -284,6 +263,20 @@ void update(Job& job, int rank, Progress& progress, Watcher* watcher) {
     done += count;
     progress.update(done, rows);
   }
+}
+
+/// Whether slices are compared: always in reports, otherwise where statistics
+/// are asked for.
+bool compares_slices(const Arguments& arguments) {
+  return arguments.command == Command::kReport || arguments.interval > 0 ||
+         !arguments.ids.empty() || !arguments.groups.empty();
+}
+
+SliceComparisonOptions comparison_options(const Arguments& arguments) {
+  SliceComparisonOptions options;
+  options.grouped(!arguments.groups.empty());
+  if (arguments.interval > 0) options.level(arguments.interval);
+  return options;
 }
 
 /// Remarks on the files and warnings of the metrics, one per line. Throws
@@ -329,6 +322,7 @@ Job prepare(const Arguments& arguments, int ranks, std::int64_t spare_bytes) {
   if (arguments.interval > 0 || !arguments.replicates.empty()) {
     job.intervals = make_intervals(arguments, job.config, job.metrics);
   }
+  job.has_ids = !arguments.ids.empty();
   job.split = split_rows(arguments, rows, ranks);
   job.batch_size = arguments.batch_size > 0
                        ? arguments.batch_size
@@ -346,9 +340,17 @@ Report evaluate(const Arguments& arguments,
       failure_of([&] { job = prepare(arguments, ranks->size(), spare_bytes); }),
       ranks);
   if (watcher != nullptr) watcher->begin(*job);
-  agree(failure_of([&] { update(*job, ranks->rank(), progress, watcher); }),
+  std::optional<WorstSlices> worst;
+  if (job->slices && compares_slices(arguments)) {
+    worst.emplace(*job, comparison_options(arguments));
+  }
+  agree(failure_of([&] {
+          update(*job, ranks->rank(), progress, watcher,
+                 worst ? &*worst : nullptr);
+        }),
         ranks);
   progress.end();
+  check_keys(*job, ranks);
   Report report;
   report.ranks = ranks->size();
   report.rows = job->source->rows();
@@ -379,6 +381,7 @@ Report evaluate(const Arguments& arguments,
   for (SliceResult& slice : report.slices) {
     slice.results = without_prefix(slice.results, unnamed);
   }
+  if (worst) report.compared = worst->compute(ranks);
   for (NamedInterval& each : job->intervals) {
     computed = &each;
     if (!arguments.replicates.empty()) {

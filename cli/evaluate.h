@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "tally/cli/source.h"
 #include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/registry/collection_config.h"
+#include "tally/metrics/slices/slice_comparison.h"
 #include "tally/metrics/slices/sliced_metric.h"
 #include "tally/sinks/progress.h"
 #include "tally/sync/communicator.h"
@@ -33,6 +35,11 @@ struct Job {
   MetricCollection metrics;
   std::vector<std::string> by;         ///< columns of the slices' keys
   std::optional<SlicedMetric> slices;  ///< if there are such columns
+  /// Of each of the columns, the numbers with fractions so far.
+  std::vector<std::set<std::string>> fractions;
+  bool has_ids = false;  ///< that --ids names
+  /// Of each row of this rank its id, and 1, or 0 if its weight is 0.
+  std::vector<std::int64_t> ids;
   std::vector<NamedInterval>
       intervals;  ///< if they or replicates are asked for
 };
@@ -47,6 +54,15 @@ inline constexpr std::int64_t kSpareBytes = 512 << 20;
 Job prepare(const Arguments& arguments, int ranks,
             std::int64_t spare_bytes = kSpareBytes);
 
+/// How a metric's slices compare with all other rows.
+struct MetricSlices {
+  std::string metric;
+  std::string unit;    ///< "row", "group", "query"
+  std::string remark;  ///< why there are none; empty otherwise
+  SliceComparisonOptions options;
+  std::vector<ComparedSlice> slices;
+};
+
 struct Report {
   int ranks = 1;
   std::int64_t rows = 0;
@@ -55,8 +71,9 @@ struct Report {
   std::string table;            ///< instead of the usual one, unless empty
   std::vector<std::string> by;  ///< columns, of whose values there are slices
   std::vector<SliceResult> slices;
-  Intervals intervals;         ///< named as the results
-  NamedReplicates replicates;  ///< if asked for
+  std::vector<MetricSlices> compared;  ///< if asked for
+  Intervals intervals;                 ///< named as the results
+  NamedReplicates replicates;          ///< if asked for
 };
 
 /// Sees what an evaluation reads, beside its metrics. Neither throws.

@@ -179,9 +179,14 @@ class EvaluateParser {
   void check_interval() {
     Arguments& a = arguments_;
     for (const char* option : {"--interval-method", "--ids", "--groups"}) {
-      TORCH_CHECK_VALUE(
-          given_.count(option) == 0 || a.interval > 0 || !a.replicates.empty(),
-          option, ": requires --interval or --replicates");
+      const bool is_of_slices =
+          !a.by.empty() && option != std::string_view("--interval-method");
+      TORCH_CHECK_VALUE(given_.count(option) == 0 || a.interval > 0 ||
+                            !a.replicates.empty() || is_of_slices,
+                        option, ": requires --interval",
+                        option == std::string_view("--interval-method")
+                            ? " or --replicates"
+                            : ", --replicates or --by");
     }
     for (const char* option : {"--ids", "--groups"}) {
       TORCH_CHECK_VALUE(given_.count(option) == 0 || a.coco.empty(), option,

@@ -19,6 +19,7 @@
 #include <sstream>
 #include <variant>
 
+#include "tally/cli/compared_output.h"
 #include "tally/cli/flags_text.h"
 #include "tally/files/json_text.h"
 #include "tally/metrics/checkpoint/file.h"
@@ -38,17 +39,6 @@ std::string percent(double level) {
   std::ostringstream text;
   text << level * 100 << " %";
   return text.str();
-}
-
-std::string key_json(const std::vector<std::string>& by,
-                     const SliceResult& slice) {
-  if (slice.is_other()) return "null";
-  nlohmann::ordered_json key;
-  for (std::size_t i = 0; i < by.size(); ++i) {
-    const auto* text = std::get_if<std::string>(&slice.key[i]);
-    key[by[i]] = text != nullptr ? nlohmann::ordered_json(*text) : nullptr;
-  }
-  return files::json_text(key);
 }
 
 /// {"value", "low", "high", "standard_error", "level", "method", ...}.
@@ -102,11 +92,16 @@ std::string render_json(const Report& report) {
   for (std::size_t i = 0; i < report.slices.size(); ++i) {
     const SliceResult& slice = report.slices[i];
     text += i == 0 ? ",\"slices\":[" : ",";
-    text += "{\"key\":" + key_json(report.by, slice) +
+    text += "{\"key\":" +
+            (slice.is_other() ? "null" : key_json(report.by, slice.key)) +
             ",\"rows\":" + std::to_string(slice.rows) +
             ",\"metrics\":" + to_json(slice.results) + "}";
   }
-  return text + (report.slices.empty() ? "}\n" : "]}\n");
+  if (!report.slices.empty()) text += "]";
+  if (!report.compared.empty()) {
+    text += ",\"compared\":" + compared_json(report);
+  }
+  return text + "}\n";
 }
 
 /// Columns of --by, then rows, before those of to_csv(): all rows first.
@@ -128,19 +123,17 @@ std::string render_csv(const Report& report) {
       key += slice.is_other() ? "(other)" : value ? csv_field(*value) : "";
       key += ",";
     }
-    text += to_csv_lines(slice.results, key + std::to_string(slice.rows) + ",");
+    const std::string head = key + std::to_string(slice.rows) + ",";
+    text += to_csv_lines(slice.results, head);
+    text += to_csv_lines(compared_results(report, slice.key), head);
   }
   return text;
 }
 
 /// The slices' single numbers, side by side.
 std::string slices_table(const std::vector<SliceResult>& slices) {
-  std::vector<std::string> names;
   std::vector<std::int64_t> rows;
-  for (const SliceResult& slice : slices) {
-    names.push_back(slice.name());
-    rows.push_back(slice.rows);
-  }
+  for (const SliceResult& slice : slices) rows.push_back(slice.rows);
   Results columns;
   columns.add("rows", at::tensor(rows, at::kLong));
   for (const auto& [name, value] : slices.front().results) {
@@ -150,7 +143,8 @@ std::string slices_table(const std::vector<SliceResult>& slices) {
       values.push_back(slice.results[name]);
     columns.add(name, at::stack(values));
   }
-  return tally::internal::table_of_columns(columns, names);
+  return tally::internal::table_of_columns(
+      columns, tally::internal::slice_names(slices));
 }
 
 /// "accuracy  0.9 [0.85, 0.94]  wilson" for numbers, below each other, and a
@@ -276,7 +270,7 @@ std::string render(const Report& report, Format format,
     text += "\n" + intervals_table(report, labels);
   }
   if (!report.slices.empty()) text += "\n" + slices_table(report.slices);
-  return text;
+  return text + compared_table(report);
 }
 
 void print_remarks(const Report& report) {

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <utility>
 
+#include "tally/cli/compared_output.h"
 #include "tally/cli/curves.h"
 #include "tally/cli/evaluate.h"
 #include "tally/cli/output.h"
 #include "tally/cli/regression_rows.h"
-#include "tally/cli/worst_slices.h"
 #include "tally/report/log_report.h"
 #include "tally/report/results_report.h"
 
@@ -95,24 +95,21 @@ void add_regression(ReportPage& page, const RegressionRows::Shown& shown) {
   add_residuals(page, shown.preds, shown.target);
 }
 
-void add_worst_slices(ReportPage& page, const WorstSlices::Shown& shown) {
-  const bool has_slices = std::any_of(
-      shown.comparisons.begin(), shown.comparisons.end(),
-      [](const auto& comparison) { return !comparison.slices.empty(); });
-  if (!has_slices && shown.remark.empty()) return;
+void add_worst_slices(ReportPage& page, const Report& report) {
+  if (report.compared.empty()) return;
   page.section("Worst slices");
-  if (!shown.remark.empty()) {
-    page.text("Slices are not compared: " + shown.remark);
-    return;
-  }
   page.text(
-      "Each slice of at least 30 rows against all other rows, the worst first. "
-      "Low and high: the 95 % interval of the difference, by which slices are "
-      "ordered. Effect: the difference in standard deviations of a row. q: the "
-      "p-value, adjusted for the number of slices (Benjamini and Hochberg); "
-      "among slices with a q of at most 0.05, about 5 % are there by chance.");
-  for (const auto& [metric, slices] : shown.comparisons) {
-    if (!slices.empty()) add_compared_slices(page, metric, slices);
+      "Each slice against all other rows. Effect: the difference in standard "
+      "deviations of a row. Among slices with a q of at most 0.05, about 5 % "
+      "are there by chance.");
+  for (const MetricSlices& each : report.compared) {
+    if (each.slices.empty()) {
+      page.text(no_slices_words(each));
+      continue;
+    }
+    add_compared_slices(page, each.metric, each.slices, each.unit);
+    page.text(compared_words(each, count_slices(report)));
+    for (const std::string& line : flag_lines(each.slices)) page.text(line);
   }
 }
 
@@ -177,13 +174,11 @@ void report_evaluation(const Arguments& arguments, const std::string& command,
                        Progress& progress) {
   const std::vector<std::string>& labels = arguments.csv_options.labels;
   Curves curves(labels);
-  WorstSlices worst;
   RegressionRows points;
-  Watchers watchers({&curves, &worst, &points});
+  Watchers watchers({&curves, &points});
   const Report report =
       evaluate(arguments, ranks, progress, kSpareBytes, &watchers);
   const CurvesShown shown = curves.compute(ranks);
-  const WorstSlices::Shown compared = worst.compute(ranks);
   const RegressionRows::Shown rows = points.compute(ranks);
   if (ranks->rank() != 0) return;
   print_remarks(report);
@@ -199,7 +194,7 @@ void report_evaluation(const Arguments& arguments, const std::string& command,
   if (!report.slices.empty()) {
     page.section("Slices");
     add_slices(page, report.by, report.slices);
-    add_worst_slices(page, compared);
+    add_worst_slices(page, report);
   }
   write_page(arguments, page, command);
 }

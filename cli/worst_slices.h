@@ -12,31 +12,29 @@ namespace tally::cli {
 
 /// Compares the slices of an evaluation with all other rows, by those of its
 /// metrics that are one number of which more or less is better.
-class WorstSlices final : public Watcher {
+class WorstSlices {
  public:
-  struct Comparison {
-    std::string metric;
-    std::vector<ComparedSlice> slices;
-  };
-  struct Shown {
-    std::string remark;  ///< why there are none; empty otherwise
-    std::vector<Comparison> comparisons;
-  };
+  /// Of a job with slices.
+  WorstSlices(const Job& job, const SliceComparisonOptions& options);
 
-  void begin(const Job& job) override;
-  void batch(std::int64_t first, const std::vector<InputValue>& values,
-             const SliceKeys* keys) override;
+  /// Does not throw.
+  void batch(const std::vector<InputValue>& values, const SliceKeys& keys,
+             const SampleIds& ids);
   /// Over all ranks. Collective.
-  Shown compute(const std::shared_ptr<sync::Communicator>& ranks);
+  std::vector<MetricSlices> compute(
+      const std::shared_ptr<sync::Communicator>& ranks);
 
  private:
   struct Compared {
     std::string metric;
     std::vector<std::size_t> inputs;  // their places, of those it takes
     SliceComparison comparison;
+    std::string failure = {};
   };
 
-  std::string failure_;
+  void update(Compared& compared, const std::vector<InputRef>& all,
+              const SliceKeys& keys, const SampleIds& ids) const;
+
   std::vector<std::string> names_;  // of inputs
   std::vector<Compared> compared_;
 };

@@ -597,6 +597,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/kernels/curve_kernels.cc
     metrics/intervals/model_comparison.cc
     metrics/intervals/mover.cc
+    metrics/intervals/order_engine.cc
     metrics/intervals/paired_test_engines.cc
     metrics/intervals/proportion_engine.cc
     metrics/intervals/proportions.cc
@@ -674,8 +675,11 @@ set(TALLY_METRICS_SOURCES
     metrics/shape/kernels/singular_values.cc
     metrics/shape/lip_vertex_error.cc
     metrics/shape/procrustes_disparity.cc
+    metrics/slices/compared_parts.cc
     metrics/slices/slice_comparison.cc
+    metrics/slices/slice_difference.cc
     metrics/slices/slice_keys.cc
+    metrics/slices/slice_units.cc
     metrics/slices/sliced_metric.cc
     metrics/slices/sliced_rows.cc
     metrics/sync_together.cc
@@ -1053,12 +1057,14 @@ set(TALLY_CLI_SOURCES
     cli/arguments.cc
     cli/coco_source.cc
     cli/compare_runs.cc
+    cli/compared_output.cc
     cli/completion.cc
     cli/curves.cc
     cli/describe.cc
     cli/evaluate.cc
     cli/evaluate_arguments.cc
     cli/files_source.cc
+    cli/key_checks.cc
     cli/limits.cc
     cli/output.cc
     cli/report_pages.cc
@@ -1066,12 +1072,12 @@ set(TALLY_CLI_SOURCES
     cli/spool.cc
     cli/tally.cc
     cli/wanted.cc
-    cli/watchers.cc)
+    cli/watchers.cc
+    cli/worst_slices.cc)
 
 set(TALLY_CLI_SINGLE_SOURCES
     cli/compare_runs.cc
     cli/limits.cc
-    cli/output.cc
     cli/spool.cc
     cli/tally.cc)
 

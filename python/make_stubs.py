@@ -263,6 +263,34 @@ class SlicedMetric(_Copyable):
     def keys(self) -> list[tuple[int | str | None, ...]]: ...
     def __len__(self) -> int: ...
 
+class ComparedSlice(NamedTuple):
+    key: tuple[int | str | None, ...]
+    rows: int
+    units: int
+    value: float
+    rest: float
+    difference: float
+    low: float
+    high: float
+    standard_error: float
+    degrees_of_freedom: float
+    effect: float
+    p_value: float
+    q_value: float
+    flags: tuple[str, ...]
+    @property
+    def name(self) -> str: ...
+
+class SliceComparison(_Copyable):
+    def __init__(
+        self, metric: Metric, *, min_rows: int = 30, largest: int = 200,
+        max_slices: int = 10_000, level: float = 0.95, grouped: bool = False,
+    ) -> None: ...
+    @property
+    def unit(self) -> str: ...
+    def update(self, keys: Any, ids: Any, *inputs: _Input, **named: _Input) -> None: ...
+    def compute(self) -> list[ComparedSlice]: ...
+
 class MetricLogger:
     def __init__(
         self, *, run: str = "", command: str = "", first_step: int = 0,

@@ -249,13 +249,14 @@ void add_slices(ReportPage& page, const Names& columns,
                 const std::vector<SliceResult>& slices) {
   const std::string head = c10::Join(", ", columns);
   ReportTable table{"By " + head, {head, "rows"}, {}};
+  const Names names = internal::slice_names(slices);
   for (const SliceResult& slice : slices) {
     if (table.rows.empty()) {
       for (const auto& [name, value] : slice.results) {
         if (!value.defined() || value.dim() == 0) table.columns.push_back(name);
       }
     }
-    std::vector<ReportCell> row{slice.name(), slice.rows};
+    std::vector<ReportCell> row{names[table.rows.size()], slice.rows};
     for (std::size_t i = 2; i < table.columns.size(); ++i) {
       const at::Tensor& value = slice.results[table.columns[i]];
       row.push_back(value.defined() && value.dim() != 0 ? ReportCell("")
@@ -267,17 +268,25 @@ void add_slices(ReportPage& page, const Names& columns,
 }
 
 void add_compared_slices(ReportPage& page, const std::string& metric,
-                         const std::vector<ComparedSlice>& slices) {
+                         const std::vector<ComparedSlice>& slices,
+                         const std::string& unit) {
   constexpr std::size_t kMost = 50;
-  ReportTable table{metric + ": slices against all other rows",
-                    {"slice", "rows", "value", "rest", "difference", "low",
-                     "high", "effect", "q"},
-                    {}};
+  ReportTable table{
+      metric + ": slices against all other rows", {"slice", "rows"}, {}};
+  const bool has_units = unit != "row";
+  if (has_units) table.columns.push_back("units");
+  table.columns.insert(table.columns.end(),
+                       {"value", "rest", "difference", "low", "high", "effect",
+                        "p", "q", "flags"});
+  const Names names = internal::slice_names(slices);
   for (const ComparedSlice& slice : slices) {
     if (table.rows.size() == kMost) break;
-    table.rows.push_back({slice.name(), slice.rows, slice.value, slice.rest,
-                          slice.difference, slice.low, slice.high, slice.effect,
-                          slice.q_value});
+    std::vector<ReportCell> row{names[table.rows.size()], slice.rows};
+    if (has_units) row.push_back(slice.units);
+    row.insert(row.end(), {slice.value, slice.rest, slice.difference, slice.low,
+                           slice.high, slice.effect, slice.p_value,
+                           slice.q_value, slice.flags.names()});
+    table.rows.push_back(std::move(row));
   }
   page.table(table);
 }

@@ -49,9 +49,11 @@ void add_slices(ReportPage& page, const std::vector<std::string>& columns,
                 const std::vector<SliceResult>& slices);
 
 /// How a metric's value in each slice compares with that of all other rows, the
-/// worst first: up to 50, and what the columns mean.
+/// worst first: up to 50. `unit` is what is drawn as a whole
+/// (SliceComparison::unit()); others than rows are counted.
 void add_compared_slices(ReportPage& page, const std::string& metric,
-                         const std::vector<ComparedSlice>& slices);
+                         const std::vector<ComparedSlice>& slices,
+                         const std::string& unit = "row");
 
 // Charts with their numbers as a table; see plots/plots.h for their arguments.
 // Tables of curves have the points that are drawn, those of matrices above 30

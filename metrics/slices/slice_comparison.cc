@@ -1,93 +1,19 @@
 #include "tally/metrics/slices/slice_comparison.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
+#include <string_view>
 #include <utility>
 
-#include "tally/metrics/common/constants.h"
-#include "tally/metrics/common/distributions.h"
-#include "tally/metrics/resampling/jackknife.h"
-#include "tally/metrics/resampling/philox.h"
+#include "tally/metrics/slices/compared_parts.h"
+#include "tally/metrics/slices/slice_units.h"
 
 namespace tally {
-namespace {
 
-constexpr std::size_t kBlocks = 20;
-
-using States = std::vector<AnyState>;
-
-/// A metric's states, put together and evaluated.
-class Evaluator {
- public:
-  explicit Evaluator(const Metric& metric) : metric_(metric) {}
-
-  double value(const AnyState& state) const {
-    Results results;
-    metric_.evaluate_into(state, "", results);
-    return results.value().item<double>();
-  }
-
-  AnyState empty() const { return metric_.make_state(); }
-
-  AnyState joined(const States& states) const {
-    AnyState all = empty();
-    for (const AnyState& state : states) {
-      merge(all, state, SliceComparison::kName);
-    }
-    return all;
-  }
-
-  /// For each state, all others together.
-  States without_each(const States& states) const {
-    States others =
-        internal::without_each(empty(), states, SliceComparison::kName);
-    others.pop_back();
-    return others;
-  }
-
-  /// The jackknife's variance of the value of all blocks together.
-  double variance(const States& blocks) const {
-    std::vector<double> values;
-    for (const AnyState& state : without_each(blocks)) {
-      values.push_back(value(state));
-    }
-    return internal::jackknife_variance(values);
-  }
-
- private:
-  const Metric& metric_;
-};
-
-/// Benjamini's and Hochberg's adjustment of p.
-void adjust(std::vector<ComparedSlice>& slices) {
-  std::vector<ComparedSlice*> order;
-  for (ComparedSlice& slice : slices) {
-    slice.q_value = internal::kNaN;
-    if (!std::isnan(slice.p_value)) order.push_back(&slice);
-  }
-  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return a->p_value < b->p_value;
-  });
-  double least = 1;
-  for (std::size_t i = order.size(); i > 0; --i) {
-    const auto count = static_cast<double>(order.size());
-    least =
-        std::min(least, order[i - 1]->p_value * count / static_cast<double>(i));
-    order[i - 1]->q_value = least;
-  }
-}
-
-}  // namespace
-
-/// The rows of a slice.
-struct SliceComparison::Group {
-  std::vector<SliceValue> key;
-  std::int64_t rows = 0;
-  States blocks;  // kBlocks; undefined ones have no rows
-};
+namespace slices = internal::slices;
 
 std::string ComparedSlice::name() const { return internal::slice_words(key); }
 
@@ -107,11 +33,49 @@ SliceComparisonOptions checked(SliceComparisonOptions options) {
   return options;
 }
 
+/// An input by name, or at its place among those of the metric; null if it is
+/// not given.
+std::optional<InputRef> input_at(const Metric&, Inputs inputs,
+                                 std::size_t place) {
+  if (place >= inputs.size() || inputs[place].is_none()) return {};
+  return inputs[place];
+}
+std::optional<InputRef> input_at(const Metric& metric, NamedInputs inputs,
+                                 std::size_t place) {
+  if (place >= metric.inputs().size()) return {};
+  const std::string_view name = metric.inputs()[place].name;
+  for (const NamedInput& input : inputs) {
+    if (input.name() == name && !input.value().is_none()) return input.value();
+  }
+  return {};
+}
+
+/// Whether rows have weights or several trials, so that none of them is one of
+/// a proportion.
+template <class AnyInputs>
+bool are_dependent(const Metric& metric, const RateSampling& rate,
+                   AnyInputs inputs) {
+  const auto target = input_at(metric, inputs, 1);
+  const auto* tensor = target ? target->template as<at::Tensor>() : nullptr;
+  return input_at(metric, inputs, 2).has_value() ||
+         (tensor != nullptr && tensor->dim() > rate.target_dims);
+}
+
+/// Of the units that an input says; what is not one is left to the metric to
+/// refuse.
+SampleIds ids_in(const std::optional<InputRef>& input, std::int64_t rows) {
+  const auto* tensor = input ? input->as<at::Tensor>() : nullptr;
+  const bool fits = tensor != nullptr && tensor->dim() == 1 &&
+                    tensor->size(0) == rows &&
+                    at::isIntegralType(tensor->scalar_type(), false);
+  return SampleIds(fits ? *tensor : at::zeros({rows}, at::kLong));
+}
+
 }  // namespace
 
 SliceComparison::SliceComparison(Options options)
     : SlicedRows(internal::slice_rules(kName, checked(options).max_slices(), {},
-                                       kBlocks),
+                                       slices::kBlocks),
                  {}),
       options_(std::move(options)) {}
 
@@ -128,146 +92,85 @@ SliceComparison::SliceComparison(OwnedMetric owned, Options options)
   TORCH_CHECK_VALUE(results.size() == 1 && results.value().dim() == 0, kName,
                     ": expected a metric whose result is one number, got ",
                     metric->repr());
+  sampling_ = std::make_shared<const MetricSampling>(metric->sampling());
+  TORCH_CHECK_VALUE(takes_ids() || !options_.grouped(), kName,
+                    ": expected grouped to be false, as the units of ",
+                    metric->name(), " are those of its input '",
+                    metric->inputs()[*sampling_->unit_input].name, "'");
   add_metric("", std::move(metric));
+  const std::string key = std::string(kName) + "(" + unit() + ")";
+  accumulation_.add_column({"ids of rows",
+                            StateKey(key, typeid(slices::SliceUnits)),
+                            AnyState::of(slices::SliceUnits()),
+                            /*on_cpu=*/true});
 }
 
 const Metric& SliceComparison::metric() const {
   return *metrics_.members_[0].metric;
 }
 
-SliceKeys SliceComparison::with_blocks(const SliceKeys& keys,
-                                       const SampleIds& ids) const {
-  TORCH_CHECK_VALUE(ids.size() == keys.size(), kName,
+const char* SliceComparison::unit() const {
+  if (!takes_ids()) return sampling_->unit;
+  return options_.grouped() ? "group" : "row";
+}
+
+void SliceComparison::check_ids(const SliceKeys& keys,
+                                const SampleIds* ids) const {
+  if (!takes_ids()) {
+    TORCH_CHECK_VALUE(ids == nullptr, kName,
+                      ": expected no ids, as the input '",
+                      metric().inputs()[*sampling_->unit_input].name,
+                      "' says to which ", unit(), " a row belongs");
+    return;
+  }
+  TORCH_CHECK_VALUE(ids != nullptr, kName, ": expected ids, one for each ",
+                    unit());
+  TORCH_CHECK_VALUE(ids->size() == keys.size(), kName,
                     ": expected an id for each of ", keys.size(), " keys, got ",
-                    ids.size());
-  const at::Tensor blocks = at::empty({ids.size()}, at::kLong);
-  auto* block = blocks.mutable_data_ptr<std::int64_t>();
-  for (const std::int64_t id : ids.values()) {
-    *block++ = internal::intervals::block_of(
-        /*seed=*/0, id, static_cast<std::int64_t>(kBlocks));
-  }
-  return keys.crossed_with(SliceKeys(blocks));
+                    ids->size());
 }
 
-std::vector<SliceComparison::Group> SliceComparison::groups(
-    const internal::StateRows& rows) const {
-  std::vector<Group> groups;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    std::vector<SliceValue> key = internal::slice_key_of(rows.key(r));
-    const auto block =
-        static_cast<std::size_t>(std::get<std::int64_t>(key.back()));
-    key.pop_back();
-    // Keys are in their order, and their last column is the block.
-    if (groups.empty() || groups.back().key != key) {
-      groups.push_back({std::move(key), 0, States(kBlocks)});
-    }
-    groups.back().rows += rows.count(r);
-    groups.back().blocks[block] = rows.state(r, 0);
-  }
-  return groups;
+template <class AnyInputs>
+void SliceComparison::update_with(const SliceKeys& keys, const SampleIds* given,
+                                  AnyInputs inputs) {
+  check_ids(keys, given);
+  const SampleIds ids =
+      takes_ids() ? *given
+                  : ids_in(input_at(metric(), inputs, *sampling_->unit_input),
+                           keys.size());
+  const bool are_distinct = takes_ids() && !options_.grouped();
+  const bool is_dependent =
+      sampling_->rate && are_dependent(metric(), *sampling_->rate, inputs);
+  const SliceKeys blocks = keys.crossed_with(slices::block_keys(ids));
+  update_rows(blocks, inputs, [&](std::vector<internal::RowBatch>& batch) {
+    slices::add_units(blocks, ids, are_distinct, is_dependent, batch);
+  });
 }
 
-void SliceComparison::compare(const std::vector<Group>& groups,
-                              std::vector<ComparedSlice>& slices) const {
-  const Evaluator evaluator(metric());
-  std::int64_t all_rows = 0;
-  States wholes, total;
-  for (const Group& group : groups) {
-    all_rows += group.rows;
-    States blocks;
-    for (const AnyState& block : group.blocks) {
-      if (block.defined()) blocks.push_back(block);
-    }
-    wholes.push_back(evaluator.joined(blocks));
-  }
-  // Of all groups but one, or all: the blocks that have rows.
-  const auto blocks_without = [&](std::size_t left_out) {
-    States blocks;
-    for (std::size_t b = 0; b < kBlocks; ++b) {
-      States parts;
-      for (std::size_t k = 0; k < groups.size(); ++k) {
-        const AnyState& block = groups[k].blocks[b];
-        if (k != left_out && block.defined()) parts.push_back(block);
-      }
-      if (!parts.empty()) blocks.push_back(evaluator.joined(parts));
-    }
-    return blocks;
-  };
-  total = blocks_without(groups.size());
-  const double square =
-      evaluator.variance(total) * static_cast<double>(all_rows);
-  const double degrees = static_cast<double>(total.size()) - 1;
-  const double bound = degrees > 0 ? internal::intervals::student_t_quantile(
-                                         (1 + options_.level()) / 2, degrees)
-                                   : internal::kNaN;
-  const States rests = evaluator.without_each(wholes);
-  for (std::size_t k = 0; k < groups.size(); ++k) {
-    const Group& group = groups[k];
-    const auto found = std::find_if(
-        slices.begin(), slices.end(),
-        [&](const ComparedSlice& slice) { return slice.key == group.key; });
-    if (found == slices.end()) continue;
-    ComparedSlice& slice = *found;
-    const std::int64_t rest_rows = all_rows - group.rows;
-    slice.value = evaluator.value(wholes[k]);
-    slice.rest = evaluator.value(rests[k]);
-    slice.difference = slice.value - slice.rest;
-    const bool is_smaller = group.rows <= rest_rows;
-    States blocks;
-    for (const AnyState& block : group.blocks) {
-      if (block.defined()) blocks.push_back(block);
-    }
-    if (!is_smaller) blocks = blocks_without(k);
-    const auto fewer = static_cast<double>(std::min(group.rows, rest_rows));
-    const auto more = static_cast<double>(std::max(group.rows, rest_rows));
-    const double own = evaluator.variance(blocks);
-    // Not std::max, which would choose among NaN by their places.
-    const double variance =
-        std::isnan(own) ? own : std::max(own, square / fewer);
-    const double error = std::sqrt(variance + square / more);
-    const double spread = std::sqrt((variance * fewer + square) / 2);
-    const double half = error * bound;
-    slice.low = slice.difference - half;
-    slice.high = slice.difference + half;
-    const bool is_none = slice.difference == 0;
-    slice.effect = is_none ? 0 : slice.difference / spread;
-    slice.p_value = std::isnan(error) ? internal::kNaN
-                    : is_none         ? 1
-                                      : internal::intervals::student_t_p_value(
-                                            slice.difference / error, degrees);
-  }
+void SliceComparison::update_inputs(const SliceKeys& keys, Inputs inputs) {
+  update_with(keys, nullptr, inputs);
+}
+void SliceComparison::update_inputs(const SliceKeys& keys, NamedInputs inputs) {
+  update_with(keys, nullptr, inputs);
+}
+void SliceComparison::update_inputs(const SliceKeys& keys, const SampleIds& ids,
+                                    Inputs inputs) {
+  update_with(keys, &ids, inputs);
+}
+void SliceComparison::update_inputs(const SliceKeys& keys, const SampleIds& ids,
+                                    NamedInputs inputs) {
+  update_with(keys, &ids, inputs);
 }
 
 std::vector<ComparedSlice> SliceComparison::values_of(
     const internal::StateRows& states) const {
-  const std::vector<Group> all = groups(states);
-  std::int64_t rows = 0;
-  for (const Group& group : all) rows += group.rows;
-  std::vector<ComparedSlice> slices;
-  for (const Group& group : all) {
-    if (std::min(group.rows, rows - group.rows) < options_.min_rows()) continue;
-    slices.emplace_back();
-    slices.back().key = group.key;
-    slices.back().rows = group.rows;
-  }
-  std::stable_sort(slices.begin(), slices.end(),
-                   [](const ComparedSlice& a, const ComparedSlice& b) {
-                     return a.rows > b.rows;
-                   });
-  slices.resize(std::min<std::size_t>(
-      slices.size(), static_cast<std::size_t>(options_.largest())));
-  if (slices.empty()) return slices;
-  compare(all, slices);
-  adjust(slices);
-  const auto badness = [&](const ComparedSlice& slice) {
-    const double bound = higher_is_better_ ? slice.high : -slice.low;
-    return std::isnan(bound) ? internal::kInfinity : bound;
-  };
-  std::stable_sort(slices.begin(), slices.end(),
-                   [&](const ComparedSlice& a, const ComparedSlice& b) {
-                     return badness(a) < badness(b);
-                   });
-  return slices;
+  using Kind = slices::UnitKind;
+  const Kind kind = !takes_ids()         ? Kind::kWhole
+                    : options_.grouped() ? Kind::kGroups
+                                         : Kind::kRows;
+  return slices::compare_parts(slices::parts_of(states, kind, kName, unit()),
+                               {metric(), *sampling_, higher_is_better_, kind},
+                               options_);
 }
 
 std::vector<ComparedSlice> SliceComparison::compute() {
@@ -281,6 +184,7 @@ PendingValue<std::vector<ComparedSlice>> SliceComparison::sync_async() {
     SliceComparison copy(options_);
     copy_metrics_into(copy);
     copy.higher_is_better_ = higher_is_better_;
+    copy.sampling_ = sampling_;
     return
         [snapshot = std::make_shared<const SliceComparison>(std::move(copy))](
             internal::StateRows& rows) { return snapshot->values_of(rows); };
@@ -290,12 +194,14 @@ PendingValue<std::vector<ComparedSlice>> SliceComparison::sync_async() {
 SliceComparison SliceComparison::clone() const {
   SliceComparison copy(options_);
   copy.higher_is_better_ = higher_is_better_;
+  copy.sampling_ = sampling_;
   copy_into(copy);
   return copy;
 }
 
 std::string SliceComparison::repr() const {
-  return std::string(kName) + "(metric=" + metric().repr() + ")";
+  return std::string(kName) + "(metric=" + metric().repr() +
+         (options_.grouped() ? ", grouped=true)" : ")");
 }
 
 }  // namespace tally

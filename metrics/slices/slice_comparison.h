@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "tally/metrics/intervals/interval_flags.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/owned_metric.h"
 #include "tally/metrics/resampling/sample_ids.h"
+#include "tally/metrics/sampling.h"
 #include "tally/metrics/slices/slice_keys.h"
 #include "tally/metrics/slices/sliced_rows.h"
 
@@ -16,7 +19,8 @@ namespace tally {
 /// Options of SliceComparison.
 struct SliceComparisonOptions {
   /// Slices with fewer rows than this, or whose complement has fewer, are not
-  /// compared.
+  /// compared. Those that decide the value count: for a recall the positives,
+  /// for an AUROC the smaller class (see deciding_rows), of retrieval queries.
   TORCH_ARG(std::int64_t, min_rows) = 30;
   /// The number of slices to compare: those with the most rows, of equal ones
   /// the first by key.
@@ -25,6 +29,9 @@ struct SliceComparisonOptions {
   TORCH_ARG(std::int64_t, max_slices) = 10'000;
   /// Of the intervals, in (0, 1).
   TORCH_ARG(double, level) = 0.95;
+  /// Whether rows with the same id belong together, such as those of a patient:
+  /// such a group is drawn as a whole. Without, an id that repeats is an error.
+  TORCH_ARG(bool, grouped) = false;
 };
 
 /// A slice, compared with all other rows.
@@ -32,11 +39,15 @@ struct ComparedSlice {
   /// A value for each column.
   std::vector<SliceValue> key;
   std::int64_t rows = 0;
+  std::int64_t units = 0;  ///< groups, queries, or else rows
   double value = 0;
   double rest = 0;        ///< the value of all other rows
   double difference = 0;  ///< value - rest
-  double low = 0;         ///< the interval of the difference
+  double low = 0;         ///< the interval of the difference; NaN: none
   double high = 0;
+  double standard_error = 0;
+  /// Infinity for proportions of rows, whose test is exact.
+  double degrees_of_freedom = 0;
   /// The difference in standard deviations of a row's influence.
   double effect = 0;
   /// The probability of such a difference if there were none, two-sided.
@@ -44,6 +55,7 @@ struct ComparedSlice {
   /// The same, adjusted for the number of slices by Benjamini and Hochberg:
   /// among the slices with q_value <= 0.05, about 5 % are there by chance.
   double q_value = 0;
+  IntervalFlags flags;
 
   /// "north, 3".
   std::string name() const;
@@ -59,30 +71,44 @@ struct ComparedSlice {
 /// together.
 ///
 /// update(keys, ids, ...): keys (see SlicedMetric), an id of each row (see
-/// SampleIds), and the inputs of the metric. compute(): the slices
-/// that have min_rows, the worst first; undefined differences come last.
+/// SampleIds), with `grouped` of its group, and the inputs of the metric. The
+/// units of a retrieval metric are its queries, and each is in one slice:
+/// update(keys, ...), without ids. compute(): the slices that have min_rows,
+/// the worst first; those without an interval come last, and say why in their
+/// flags.
 ///
-/// The variance of the smaller of slice and complement is that of a jackknife
-/// over 20 blocks of its rows, but at least that of as many of all rows; for
-/// the larger one it is the latter. Both add up to
+/// Fractions of rows, and what follows from one (accuracy, recall, F1), are two
+/// independent proportions: Fisher's test with the mid-p correction, and
+/// Newcombe's interval. For other values, for rows that have weights or several
+/// trials, and for groups, the variance of the smaller of slice and complement
+/// is that of a jackknife over up to 20 blocks of its units, but at least that
+/// of as many of all rows; for the larger one it is the latter. Both add up to
 ///
-///     se^2 = max(jackknife, s^2 / n) + s^2 / m,  s^2 = N jackknife of all rows
-///     t = difference / se, with 19 degrees of freedom
-/// A row's block is a function of its id alone (that of IntervalMetric's
-/// jackknife with seed 0), so that results do not depend on the split over
-/// ranks, batches or the order of rows.
+///     se^2 = v + w,  v = max(jackknife, s^2 / n),  w = s^2 / m
+///     s^2 = N jackknife of all rows
+///     t = difference / se, with (v + w)^2 / (v^2 / df_v + w^2 / df_w) degrees
+///         of freedom; df: of unequal blocks, by Satterthwaite
+/// where n, m and N are rows that decide the value. Ends are cut off where no
+/// difference can be. There is no interval and no p-value where a block decides
+/// whether there is a value, and with a single unit. A unit's block is a
+/// function of its id alone (that of IntervalMetric's jackknife with seed 0),
+/// so that results do not depend on the split over ranks, batches or the order
+/// of rows. A group that has rows in a slice and in its complement counts in
+/// both: the interval is then wider than it need be.
 ///
-/// Collective. State: that of the metric, once per slice and block.
+/// Collective. State: that of the metric, once per slice and block, and 8 bytes
+/// a row for its id, or a group and batch.
 /// Empty without rows, and where one slice has all of them.
 /// Errors: c10::ValueError for a metric whose result is not one number, for
 /// which neither higher nor lower values are better, or whose value depends on
-/// batches, when constructed; for other numbers of ids; and those of
-/// SlicedMetric. A call that throws leaves everything unchanged. Not
-/// differentiable.
+/// batches, when constructed; for other numbers of ids, for missing ids, and
+/// for ids of documents; in compute() for an id that repeats without `grouped`,
+/// and a query in two slices; and those of SlicedMetric. A call that throws
+/// leaves everything unchanged. Not differentiable.
 ///
 /// Thread-safety: as for Metric.
-/// Source: Benjamini and Hochberg 1995; Chung et al., "Slice Finder", ICDE 2019
-/// (effect sizes).
+/// Source: Benjamini and Hochberg 1995; Newcombe 1998, method 10; Chung et al.,
+/// "Slice Finder", ICDE 2019 (effect sizes). docs/reporting.md has simulations.
 ///
 /// Example:
 ///     SliceComparison by_hospital{BinaryAccuracy()};
@@ -95,8 +121,13 @@ struct ComparedSlice {
 ///     }
 class SliceComparison final
     : public SlicedRows,
+      public internal::UpdateCalls<SliceComparison, SliceKeys>,
       public internal::UpdateCalls<SliceComparison, SliceKeys, SampleIds>,
       public internal::OptionCalls<SliceComparison> {
+  using Calls = internal::UpdateCalls<SliceComparison, SliceKeys>;
+  using CallsWithIds =
+      internal::UpdateCalls<SliceComparison, SliceKeys, SampleIds>;
+
  public:
   using Options = SliceComparisonOptions;
   static constexpr const char* kName = "SliceComparison";
@@ -104,16 +135,20 @@ class SliceComparison final
   explicit SliceComparison(OwnedMetric metric, Options options = {});
 
   const Options& options() const { return options_; }
+  /// What counts: "row", "group", or "query" and the like, which needs no ids.
+  const char* unit() const;
+  bool takes_ids() const { return !sampling_->unit_input.has_value(); }
 
-  using UpdateCalls::update_inputs;
+  using Calls::update;
+  using Calls::update_inputs;
+  using CallsWithIds::update;
+  using CallsWithIds::update_inputs;
+  void update_inputs(const SliceKeys& keys, Inputs inputs);
+  void update_inputs(const SliceKeys& keys, NamedInputs inputs);
   void update_inputs(const SliceKeys& keys, const SampleIds& ids,
-                     Inputs inputs) {
-    update_rows(with_blocks(keys, ids), inputs);
-  }
+                     Inputs inputs);
   void update_inputs(const SliceKeys& keys, const SampleIds& ids,
-                     NamedInputs inputs) {
-    update_rows(with_blocks(keys, ids), inputs);
-  }
+                     NamedInputs inputs);
 
   /// Over all ranks: those of the metric's communicator.
   std::vector<ComparedSlice> compute();
@@ -127,20 +162,19 @@ class SliceComparison final
   std::string repr() const;
 
  private:
-  struct Group;
-
   /// Without a metric.
   explicit SliceComparison(Options options);
 
   const Metric& metric() const;
-  SliceKeys with_blocks(const SliceKeys& keys, const SampleIds& ids) const;
-  std::vector<Group> groups(const internal::StateRows& rows) const;
-  void compare(const std::vector<Group>& groups,
-               std::vector<ComparedSlice>& slices) const;
+  void check_ids(const SliceKeys& keys, const SampleIds* ids) const;
+  template <class AnyInputs>
+  void update_with(const SliceKeys& keys, const SampleIds* ids,
+                   AnyInputs inputs);
   std::vector<ComparedSlice> values_of(const internal::StateRows& rows) const;
 
   Options options_;
   bool higher_is_better_ = true;
+  std::shared_ptr<const MetricSampling> sampling_;
   std::vector<ComparedSlice> value_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "tally/state/joined.h"
@@ -140,6 +141,26 @@ std::vector<SliceValue> slice_key_of(std::string_view bytes) {
 
 std::string slice_words(const std::vector<SliceValue>& key) {
   return joined(", ", key, [](const SliceValue& v) { return to_string(v); });
+}
+
+std::vector<std::string> slice_words(
+    const std::vector<std::vector<SliceValue>>& keys) {
+  std::vector<std::string> words;
+  std::unordered_map<std::string, std::size_t> first;
+  std::unordered_set<std::string> shared;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    words.push_back(slice_words(keys[i]));
+    const std::size_t same = first.emplace(words[i], i).first->second;
+    if (keys[same] != keys[i]) shared.insert(words[i]);
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (shared.count(words[i]) == 0) continue;
+    words[i] = joined(", ", keys[i], [](const SliceValue& value) {
+      const bool is_text = std::holds_alternative<std::string>(value);
+      return is_text ? '"' + to_string(value) + '"' : to_string(value);
+    });
+  }
+  return words;
 }
 
 std::optional<std::int64_t> slice_key_columns(std::string_view bytes) {

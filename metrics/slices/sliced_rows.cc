@@ -117,8 +117,8 @@ void SlicedRows::check_keys(const SliceKeys& keys, Inputs inputs) const {
 }
 
 std::vector<internal::RowBatch> SlicedRows::observe(const SliceKeys& keys,
-                                                    Inputs inputs,
-                                                    Order order) const {
+                                                    Inputs inputs, Order order,
+                                                    AddStates add) const {
   check_keys(keys, inputs);
   const internal::SortedRows sorted(keys.codes(), keys.keys().size(), inputs);
   std::vector<internal::RowBatch> batch(keys.keys().size());
@@ -131,21 +131,24 @@ std::vector<internal::RowBatch> SlicedRows::observe(const SliceKeys& keys,
       batch[code].counts.assign(batch[code].states.size(), rows);
     });
   }
+  if (add) add(batch);
   return batch;
 }
 
-void SlicedRows::update_rows(const SliceKeys& keys, NamedInputs given) {
+void SlicedRows::update_rows(const SliceKeys& keys, NamedInputs given,
+                             AddStates add) {
   update_by([&] {
     internal::OrderedInputs ordered;
     metrics_.arrange(given, owner(), ordered);
-    return observe(keys, ordered, Order::kUnion);
+    return observe(keys, ordered, Order::kUnion, add);
   });
 }
 
-void SlicedRows::update_rows(const SliceKeys& keys, Inputs inputs) {
+void SlicedRows::update_rows(const SliceKeys& keys, Inputs inputs,
+                             AddStates add) {
   update_by([&] {
     metrics_.union_.check_agreement(owner(), inputs.size());
-    return observe(keys, inputs, Order::kPositional);
+    return observe(keys, inputs, Order::kPositional, add);
   });
 }
 

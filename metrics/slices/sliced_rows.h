@@ -1,6 +1,7 @@
 #pragma once
 
 #include <c10/util/ArrayRef.h>
+#include <c10/util/FunctionRef.h>
 
 #include <cstdint>
 #include <memory>
@@ -53,8 +54,11 @@ class SlicedRows : public MetricBase {
 
   const char* owner() const { return accumulation_.index()->rules().owner; }
   void add_metric(std::string name, std::unique_ptr<Metric> metric);
-  void update_rows(const SliceKeys& keys, Inputs inputs);
-  void update_rows(const SliceKeys& keys, NamedInputs inputs);
+  /// Adds the states of columns behind those of the metrics.
+  using AddStates = c10::function_ref<void(std::vector<internal::RowBatch>&)>;
+  void update_rows(const SliceKeys& keys, Inputs inputs, AddStates add = {});
+  void update_rows(const SliceKeys& keys, NamedInputs inputs,
+                   AddStates add = {});
   /// Into an empty one.
   void copy_metrics_into(SlicedRows& copy) const;
   void copy_into(SlicedRows& copy) const;
@@ -66,7 +70,7 @@ class SlicedRows : public MetricBase {
 
   void check_keys(const SliceKeys& keys, Inputs inputs) const;
   std::vector<internal::RowBatch> observe(const SliceKeys& keys, Inputs inputs,
-                                          Order order) const;
+                                          Order order, AddStates add) const;
 };
 
 }  // namespace tally

@@ -164,6 +164,7 @@ TORCH_LIBRARY(tally, m) {
   define_model_comparison(m);
   define_metric_logger(m);
   define_sliced_metric(m);
+  define_slice_comparison(m);
   define_functions(m);
   define_plots(m);
 }

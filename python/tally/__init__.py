@@ -26,12 +26,14 @@ from tally._metric import (
     sqrt,
 )
 from tally._ranks import average_gradients, broadcast_parameters, gather_all_tensors
+from tally._slice_comparison import ComparedSlice, SliceComparison
 from tally._slices import Slice, SlicedMetric
 from tally import functional, losses, plots
 
 globals().update(_CLASSES)
 
 __all__ = [
+    "ComparedSlice",
     "Comparison",
     "CompositionalMetric",
     "FeatureExtractor",
@@ -42,6 +44,7 @@ __all__ = [
     "MetricLogger",
     "ModelComparison",
     "Slice",
+    "SliceComparison",
     "SlicedMetric",
     "SyncError",
     "SyncErrorCode",

@@ -9,6 +9,16 @@ from tally._inputs import encode, tensor_of
 from tally._ranks import follow
 
 
+def encode_ids(ids):
+    """Ids as a tensor and as texts, one of which is None, or both without ids."""
+    if ids is None or isinstance(ids, Tensor):
+        return ids, None
+    listed = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+    if listed and all(isinstance(each, str) for each in listed):
+        return None, listed
+    return tensor_of(ids), None
+
+
 class RowMetric(Copyable):
     """Holds an object made of a metric, its ``_class``, and options in its order."""
 
@@ -55,14 +65,7 @@ class RowMetric(Copyable):
         ``ids`` has one for each row, an integer or a text: the same in every run and on
         every rank, as its number in the data set. By default rows are numbered.
         """
-        texts = None
-        if ids is not None and not isinstance(ids, Tensor):
-            listed = ids.tolist() if hasattr(ids, "tolist") else list(ids)
-            if listed and all(isinstance(each, str) for each in listed):
-                ids, texts = None, listed
-            else:
-                ids = tensor_of(ids)
-        self._held.update(ids, texts, *encode(inputs, named, self._declared))
+        self._held.update(*encode_ids(ids), *encode(inputs, named, self._declared))
 
     def forward(self, *inputs, **named):
         """There is none: the interval of a batch is that of an object of its own."""

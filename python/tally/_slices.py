@@ -18,6 +18,11 @@ from tally.plots import bar_plot
 _MISSING, _TEXT, _INTEGER = range(3)
 
 
+def key_words(key):
+    """A slice's key in words."""
+    return ", ".join("(missing)" if value is None else str(value) for value in key)
+
+
 class Slice(NamedTuple):
     """The values of one slice."""
 
@@ -37,9 +42,7 @@ class Slice(NamedTuple):
     @property
     def name(self):
         """The key in words: "north, 3", "(missing)", "(other)"."""
-        if self.is_other:
-            return "(other)"
-        return ", ".join("(missing)" if value is None else str(value) for value in self.key)
+        return "(other)" if self.is_other else key_words(self.key)
 
 
 def _add_value(value, kinds, texts):
@@ -65,7 +68,7 @@ def _is_tensor_like(column):
     )
 
 
-def _encode_keys(keys):
+def encode_keys(keys):
     columns = list(keys.values()) if isinstance(keys, Mapping) else keys
     if not isinstance(keys, Mapping) and not isinstance(keys, tuple):
         columns = [keys]
@@ -101,7 +104,7 @@ def _encode_known(keys):
     return (len(rows[0]) if rows else 0), kinds, texts
 
 
-def _decode_key(kinds, texts):
+def decode_key(kinds, texts):
     kinds, texts = iter(kinds), iter(texts)
     return tuple(
         None if kind == _MISSING else next(texts) if kind == _TEXT else next(kinds)
@@ -177,7 +180,7 @@ class SlicedMetric(Copyable):
         combination.
         """
         encoded = encode(inputs, named, self._declared)
-        self._held.update(*_encode_keys(keys), *encoded)
+        self._held.update(*encode_keys(keys), *encoded)
 
     def compute(self):
         """The slices over all ranks, as a list of ``tally.Slice``.
@@ -193,7 +196,7 @@ class SlicedMetric(Copyable):
         return [self._slice(*parts) for parts in slices]
 
     def _slice(self, kinds, texts, rows, results):
-        key = _decode_key(kinds, texts)
+        key = decode_key(kinds, texts)
         if self._is_single and list(results) == ["value"]:
             return Slice(key, rows, results["value"])
         return Slice(key, rows, dict(results))
@@ -220,8 +223,14 @@ class SlicedMetric(Copyable):
                 f"got {result!r}"
             )
         heights = [float(each[result]) for each in found]
+        names = [each.name for each in value]
+        # An integer and a text of one name are two slices.
+        labels = [
+            each.name if names.count(each.name) == 1 else ", ".join(map(repr, each.key))
+            for each in value
+        ]
         return bar_plot(
-            torch.tensor(heights, dtype=torch.float64), labels=[each.name for each in value],
+            torch.tensor(heights, dtype=torch.float64), labels=labels,
             title=title or result, width=width,
         )
 
@@ -231,7 +240,7 @@ class SlicedMetric(Copyable):
         They are the first dimension of each field of ``metric_state``; one whose shape
         differs between slices is listed slice by slice instead.
         """
-        return [_decode_key(*parts) for parts in self._held.keys()]
+        return [decode_key(*parts) for parts in self._held.keys()]
 
     def __len__(self):
         """The number of slices of this rank so far."""

@@ -181,3 +181,10 @@ def test_over_ranks():
     expected.update(NAMES, PREDS, TARGET)
     for slices in ranks.run(3, of_rank):
         assert slices == [tuple(each) for each in expected.compute()]
+
+
+def test_a_plot_tells_integers_from_texts():
+    metric = tally.SlicedMetric(tally.BinaryAccuracy())
+    metric.update([1, "1", "2"], PREDS[:3], TARGET[:3])
+    svg = metric.plot().svg
+    assert ">1<" in svg and ">2<" in svg and ("'1'" in svg or "&#39;1&#39;" in svg)

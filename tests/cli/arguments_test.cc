@@ -208,7 +208,7 @@ TEST(ArgumentsTest, SayWhatIsWrong) {
   EXPECT_THAT(evaluate_error({"--interval-method", "wald"}),
               HasSubstr("jackknife, got 'wald'"));
   EXPECT_EQ(evaluate_error({"-m", "A", "--csv", "x", "--ids", "a"}),
-            "--ids: requires --interval or --replicates");
+            "--ids: requires --interval, --replicates or --by");
   EXPECT_EQ(evaluate_error({"-m", "A", "--coco", "x", "y", "--interval", "0.9",
                             "--groups", "a"}),
             "--groups: requires --csv or --inputs");

@@ -80,7 +80,7 @@ TEST(TallyReportTest, ShowsABinaryClassifierBySlices) {
                        "--columns", "preds=p,target=y",
                        "--by",      "site",
                        "--labels",  "no,<yes>",
-                       "-m",        "BinaryF1Score",
+                       "-m",        "BinaryF1Score; all=BinaryAccuracy",
                        "--title",   "A & B"};
   const std::string html = page_of(folder, words);
   EXPECT_THAT(html,
@@ -90,7 +90,11 @@ TEST(TallyReportTest, ShowsABinaryClassifierBySlices) {
                     HasSubstr("south &amp; west"), HasSubstr("&lt;yes&gt;"),
                     HasSubstr("Calibration of 100 predictions in 10 bins"),
                     HasSubstr(">ROC. area 0."), Not(HasSubstr("<yes>")),
-                    HasSubstr("BinaryF1Score: slices against all other rows")));
+                    HasSubstr("BinaryF1Score: no slice is compared: fewer than "
+                              "30 rows decide the value"),
+                    HasSubstr("all: slices against all other rows"),
+                    HasSubstr("q: p adjusted for the 2 slices of this "
+                              "metric (Benjamini and Hochberg)")));
 }
 
 TEST(TallyReportTest, LeavesOutWhatTheRowsDoNotHave) {

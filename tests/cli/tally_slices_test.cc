@@ -11,6 +11,7 @@ namespace tally::cli {
 namespace {
 
 using tally::testkit::run_program;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(TallySlicesTest, EvaluatesSlices) {
@@ -187,18 +188,115 @@ TEST(TallyIntervalsTest, RefusesIntervalsThatThereAreNot) {
                  "expected each id once, got ");
 }
 
+/// Ten rows each of 60 patients, a third of them in the south, where the rows
+/// of every other patient are wrong.
+std::string patients() {
+  std::string csv = "preds,target,site,patient,row,version\n";
+  for (int i = 0; i < 600; ++i) {
+    const int patient = i / 10;
+    const bool is_south = patient % 3 == 0;
+    const bool is_right = is_south ? patient % 2 == 0 : i % 7 > 0;
+    csv += std::string(is_right ? "1" : "0") + ",1," +
+           (is_south ? "south" : "north") + ",p" + std::to_string(patient) +
+           ",r" + std::to_string(i) + (patient < 30 ? ",1.0\n" : ",1.10\n");
+  }
+  return csv;
+}
+
+TEST(TallySlicesTest, ComparesSlicesOfRowsAndOfGroups) {
+  const Folder folder;
+  const std::string csv = folder.write("x.csv", patients());
+  const auto output = [&](Words more) {
+    more.insert(more.begin(), {"-m", "BinaryAccuracy", "--csv", csv,
+                               "--columns", "preds,target", "--by", "site"});
+    const auto result = run_program(evaluate(more));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return result.output;
+  };
+  const auto compared = [&](Words more) {
+    more.insert(more.end(), {"--format", "json"});
+    return Json::parse(output(more))["compared"]["BinaryAccuracy"];
+  };
+  const Json rows = compared({"--ids", "row"});
+  const Json groups = compared({"--groups", "patient", "--interval", "0.9"});
+  EXPECT_EQ(rows["unit"], "row");
+  EXPECT_EQ(rows["level"], 0.95);
+  EXPECT_EQ(groups["unit"], "group");
+  EXPECT_EQ(groups["level"], 0.9);
+  EXPECT_EQ(rows["slices"][0]["key"], Json({{"site", "south"}}));
+  EXPECT_EQ(rows["slices"][0]["units"], 200);
+  EXPECT_EQ(groups["slices"][0]["units"], 20);
+  EXPECT_EQ(groups["slices"][0]["difference"], rows["slices"][0]["difference"]);
+  EXPECT_LT(rows["slices"][0]["q_value"], 1e-6);
+  EXPECT_GT(groups["slices"][0]["q_value"], 1e-3);
+  EXPECT_LT(groups["slices"][0]["high"], 0);
+  EXPECT_EQ(compared({"--groups", "patient", "--interval", "0.9", "--ranks",
+                      "3", "--batch-size", "17"}),
+            groups);
+  EXPECT_TRUE(compared({}).is_null());
+
+  const std::string table = output({"--groups", "patient"});
+  EXPECT_THAT(table,
+              AllOf(HasSubstr("BinaryAccuracy: slices against all other rows\n"
+                              "       rows  units  value   rest"),
+                    HasSubstr("         p          q\nsouth   200     20"),
+                    HasSubstr("A unit is a group. Low and high: the 95 % "),
+                    HasSubstr("q: p adjusted for the 2 slices of this metric "
+                              "(Benjamini and Hochberg).\n")));
+  EXPECT_THAT(output({"--groups", "patient", "--format", "csv"}),
+              AllOf(HasSubstr("south,200,BinaryAccuracy.units,,20\n"),
+                    HasSubstr("south,200,BinaryAccuracy.q_value,,0.")));
+}
+
+TEST(TallySlicesTest, SaysWhatItDoesNotKnow) {
+  const Folder folder;
+  const std::string csv = folder.write("x.csv", patients());
+  // One patient with 10 positives, of which the recall needs 30.
+  const auto output = [&](const char* metric, const char* by) {
+    const auto result = run_program(
+        evaluate({"-m", metric, "--csv", csv, "--columns", "preds,target",
+                  "--by", by, "--groups", "patient"}));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return result.output;
+  };
+  EXPECT_THAT(output("BinaryRecall", "version"),
+              AllOf(HasSubstr("\n1.0    300     30"),
+                    HasSubstr("\n1.10   300     30")));
+  EXPECT_THAT(output("BinaryRecall", "patient"),
+              HasSubstr("\nBinaryRecall: no slice is compared: fewer than 30 "
+                        "rows decide the value, or that of the rest.\n"));
+  EXPECT_THAT(output("BinaryRecall", "preds"),
+              HasSubstr("0, 1: no variation: all units have the same value"));
+}
+
+TEST(TallySlicesTest, AnIdThatRepeatsIsShownAsItWasWritten) {
+  const Folder folder;
+  const std::string csv = folder.write("x.csv", patients());
+  for (const char* ranks : {"1", "3"}) {
+    expect_refusal(
+        run_program(evaluate({"-m", "BinaryAccuracy", "--csv", csv, "--columns",
+                              "preds,target", "--by", "site", "--ids",
+                              "patient", "--ranks", ranks})),
+        csv +
+            ", line 3: --ids: expected each id once, got 'p0' again; rows "
+            "that belong together need --groups");
+  }
+}
+
 TEST(TallySlicesTest, RefusesWhatCannotBeSliced) {
   const Folder folder;
-  const std::string csv =
-      folder.write("x.csv", "preds,target,site\n1,1,0.5\n0,1,2\n");
+  std::string scores = "preds,target,site\n";
+  for (int i = 0; i < 150; ++i) scores += "1,1,0." + std::to_string(i) + "\n";
+  const std::string csv = folder.write("x.csv", scores);
   const auto refusal = [&](const char* metric, const char* by) {
     return run_program(evaluate(
         {"-m", metric, "--csv", csv, "--by", by, "--columns", "preds,target"}));
   };
   expect_refusal(refusal("BinaryAccuracy", "none"), csv + ": no column 'none'");
   expect_refusal(refusal("BinaryAccuracy", "site"),
-                 "rows 0 to 1: --by: expected integers or texts in column "
-                 "'site', got 0.5; put numbers into bins");
+                 "rows 0 to 149: --by: expected integers, texts or up to 100 "
+                 "numbers with fractions in column 'site', got 0.0 and more; "
+                 "put numbers into bins");
   expect_refusal(
       refusal("MinMaxMetric(metric=BinaryAccuracy())", "target"),
       "SlicedMetric: expected a metric whose value does not depend on the "

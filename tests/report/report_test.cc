@@ -226,6 +226,17 @@ TEST(ResultsReportTest, ShowsSlices) {
                     HasSubstr(">(missing)</th>"), HasSubstr(">(other)</th>")));
 }
 
+TEST(ResultsReportTest, TellsIntegersFromTexts) {
+  std::vector<SliceResult> slices{{{std::int64_t{1}}, 3, {}},
+                                  {{std::string("1")}, 4, {}},
+                                  {{std::string("2")}, 5, {}}};
+  ReportPage page("Slices");
+  add_slices(page, {"site"}, slices);
+  EXPECT_THAT(page.html(), AllOf(HasSubstr("<th scope=\"row\">1</th>"),
+                                 HasSubstr("<th scope=\"row\">&quot;1&quot;<"),
+                                 HasSubstr("<th scope=\"row\">2</th>")));
+}
+
 TEST(ResultsReportTest, ShowsComparedSlices) {
   ComparedSlice slice;
   slice.key = {std::string("<north>")};
@@ -237,7 +248,14 @@ TEST(ResultsReportTest, ShowsComparedSlices) {
   expect_sound(page.html());
   EXPECT_THAT(page.html(), HasSubstr("<th scope=\"row\">&lt;north&gt;</th><td "
                                      "data-value=\"40\">40</td>"));
-  EXPECT_EQ(attributes(page.html(), "scope").size(), 9u + 50u);
+  EXPECT_EQ(attributes(page.html(), "scope").size(), 11u + 50u);
+
+  slice.units = 7;
+  slice.flags.add(IntervalFlag::kFewUnits);
+  ReportPage groups("Groups");
+  add_compared_slices(groups, "accuracy", {slice}, "group");
+  EXPECT_THAT(groups.html(), AllOf(HasSubstr(">40</td><td data-value=\"7\">"),
+                                   HasSubstr("<td>few_units</td>")));
 }
 
 TEST(ResultsReportTest, ShowsPredictionsAndRetrieval) {

@@ -1,0 +1,81 @@
+#include "tally/cli/worst_slices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tally/cli/first_failure.h"
+#include "tally/metrics/registry/registry.h"
+
+namespace tally::cli {
+
+WorstSlices::WorstSlices(const Job& job, const SliceComparisonOptions& options)
+    : names_(job.source->names()) {
+  for (const CollectionConfig::Member& member : job.config.members) {
+    // What cannot be compared is refused.
+    failure_of([&] {
+      std::vector<std::size_t> places;
+      for (const InputInfo& input : builtin_registry().inputs(member.text)) {
+        const auto found = std::find(names_.begin(), names_.end(), input.name);
+        if (found == names_.end()) continue;
+        places.push_back(static_cast<std::size_t>(found - names_.begin()));
+      }
+      auto metric = make_metric(member.text, member.options);
+      SliceComparisonOptions own = options;
+      if (metric->sampling().unit_input) own.grouped(false);
+      SliceComparison comparison(std::move(metric), own);
+      compared_.push_back({job.config.prefix + member.name + job.config.postfix,
+                           std::move(places), std::move(comparison)});
+    });
+  }
+}
+
+void WorstSlices::update(Compared& compared, const std::vector<InputRef>& all,
+                         const SliceKeys& keys, const SampleIds& ids) const {
+  const auto update = [&](auto inputs) {
+    if (compared.comparison.takes_ids()) {
+      compared.comparison.update_inputs(keys, ids, inputs);
+    } else {
+      compared.comparison.update_inputs(keys, inputs);
+    }
+  };
+  if (names_.empty()) {
+    update(Inputs(all));
+    return;
+  }
+  std::vector<NamedInput> named;
+  for (const std::size_t place : compared.inputs) {
+    named.emplace_back(names_[place], all[place]);
+  }
+  update(NamedInputs(named));
+}
+
+void WorstSlices::batch(const std::vector<InputValue>& values,
+                        const SliceKeys& keys, const SampleIds& ids) {
+  std::vector<InputRef> all;
+  for (const InputValue& value : values) all.push_back(value.ref());
+  for (Compared& each : compared_) {
+    if (!each.failure.empty()) continue;
+    each.failure = failure_of([&] { update(each, all, keys, ids); });
+  }
+}
+
+std::vector<MetricSlices> WorstSlices::compute(
+    const std::shared_ptr<sync::Communicator>& ranks) {
+  std::vector<MetricSlices> metrics;
+  for (Compared& each : compared_) {
+    MetricSlices found;
+    found.metric = each.metric;
+    found.unit = each.comparison.unit();
+    found.options = each.comparison.options();
+    found.remark = first_failure(each.failure, ranks);
+    if (found.remark.empty()) {
+      // What ids have wrong, on all ranks alike.
+      found.remark =
+          failure_of([&] { found.slices = each.comparison.compute(); });
+    }
+    metrics.push_back(std::move(found));
+  }
+  return metrics;
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,174 @@
+#include "tally/metrics/slices/slice_difference.h"
+
+#include <math.h>  // lgamma_r
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/distributions.h"
+#include "tally/metrics/intervals/proportions.h"
+
+namespace tally::internal::slices {
+namespace {
+
+using intervals::UnitSpread;
+
+/// A proportion on the scale of a metric's value.
+struct Rate {
+  double p = 0;
+  double value = 0;
+  double low = 0;
+  double high = 0;
+  double slope = 1;  // of the value
+};
+
+Rate rate_of(const Proportion& proportion, double (*function)(double),
+             double level) {
+  const auto value = [&](double p) {
+    return function == nullptr ? p : function(p);
+  };
+  Rate rate;
+  rate.p = proportion.successes / proportion.n;
+  rate.value = value(rate.p);
+  const IntervalBounds ends =
+      wilson_interval(proportion.successes, proportion.n, level);
+  rate.low = value(ends.low);
+  rate.high = value(ends.high);
+  if (rate.low > rate.high) std::swap(rate.low, rate.high);
+  constexpr double kStep = 1e-6;
+  rate.slope = (value(rate.p + kStep) - value(rate.p - kStep)) / (2 * kStep);
+  return rate;
+}
+
+// std::lgamma writes to a global.
+double log_factorial(double n) {
+  int sign = 0;
+  return lgamma_r(n + 1, &sign);
+}
+
+double log_choose(double n, double k) {
+  return log_factorial(n) - log_factorial(k) - log_factorial(n - k);
+}
+
+double square(double x) { return x * x; }
+
+bool is_more_than_rounding(double standard_error, double value) {
+  constexpr double kRounding = 1e-12;
+  return standard_error > kRounding * std::max(1.0, std::abs(value));
+}
+
+}  // namespace
+
+SliceDifference unknown_difference(double difference) {
+  SliceDifference result;
+  result.difference = difference;
+  result.low = result.high = result.effect = result.standard_error =
+      result.degrees_of_freedom = result.p_value = kNaN;
+  return result;
+}
+
+double fisher_mid_p_value(const Proportion& first, const Proportion& second) {
+  if (!(first.n > 0 && second.n > 0)) return kNaN;
+  const double drawn = first.n;
+  const double others = second.n;
+  const double all = first.successes + second.successes;
+  double k = first.successes;
+  double term =
+      std::exp(log_choose(drawn, k) + log_choose(others, second.successes) -
+               log_choose(drawn + others, all));
+  double tail = term / 2;
+  const bool is_upper = k * (drawn + others) >= drawn * all;
+  // Away from the mean, terms only fall.
+  constexpr double kNegligible = 1e-18;
+  while (term > kNegligible * tail) {
+    if (is_upper) {
+      term *= (drawn - k) * (all - k) / ((k + 1) * (others - all + k + 1));
+      ++k;
+    } else {
+      term *= k * (others - all + k) / ((drawn - k + 1) * (all - k + 1));
+      --k;
+    }
+    tail += term;
+  }
+  return std::min(1.0, 2 * std::min(tail, 1 - tail));
+}
+
+SliceDifference rate_difference(const Proportion& slice, const Proportion& rest,
+                                double (*value)(double), double level) {
+  if (!(slice.n > 0 && rest.n > 0)) return unknown_difference(kNaN);
+  const Rate own = rate_of(slice, value, level);
+  const Rate other = rate_of(rest, value, level);
+  SliceDifference result;
+  result.difference = own.value - other.value;
+  result.low = result.difference -
+               std::hypot(own.value - own.low, other.high - other.value);
+  result.high = result.difference +
+                std::hypot(own.high - own.value, other.value - other.low);
+  result.degrees_of_freedom = kInfinity;
+  result.p_value = fisher_mid_p_value(slice, rest);
+  // Of one row, for all rows together where those of the slice are all alike.
+  const double p = (slice.successes + rest.successes) / (slice.n + rest.n);
+  const double own_square =
+      square(own.slope) * std::max(own.p * (1 - own.p), p * (1 - p));
+  const double other_square = square(other.slope) * other.p * (1 - other.p);
+  result.standard_error =
+      std::sqrt(own_square / slice.n + other_square / rest.n);
+  result.effect =
+      result.difference == 0
+          ? 0
+          : result.difference / std::sqrt((own_square + other_square) / 2);
+  result.flags.add(IntervalFlag::kNoVariation, own.p == 0 || own.p == 1);
+  return result;
+}
+
+SliceDifference spread_difference(double slice, double rest,
+                                  const SpreadOfParts& spread,
+                                  const ValueRange& range, double level) {
+  SliceDifference result = unknown_difference(slice - rest);
+  const double difference = result.difference;
+  const UnitSpread& smaller = spread.smaller;
+  result.flags.add(smaller.flags);
+  const double own = square(smaller.standard_error);
+  const double all =
+      square(spread.pooled.standard_error) * (spread.fewer + spread.more);
+  if (std::isnan(difference) || std::isnan(own) || std::isnan(all)) {
+    return result;
+  }
+  result.flags.add(IntervalFlag::kNoVariation,
+                   !is_more_than_rounding(smaller.standard_error, slice));
+  // The jackknife of few rows is often too small: then that of all rows.
+  const bool is_own = own > all / spread.fewer;
+  const double first = is_own ? own : all / spread.fewer;
+  const double second = all / spread.more;
+  const double error = std::sqrt(first + second);
+  if (!is_more_than_rounding(error, slice)) {
+    if (difference != 0) return result;
+    result.effect = 0;
+    result.p_value = 1;
+    return result;
+  }
+  result.standard_error = error;
+  const double typical = std::sqrt((first * spread.fewer + all) / 2);
+  result.effect = difference == 0 ? 0 : difference / typical;
+  const double pooled_degrees = spread.pooled.degrees_of_freedom;
+  const double own_degrees =
+      is_own ? smaller.degrees_of_freedom : pooled_degrees;
+  if (!(own_degrees > 0 && pooled_degrees > 0)) return result;
+  const double degrees =
+      square(first + second) /
+      (square(first) / own_degrees + square(second) / pooled_degrees);
+  result.degrees_of_freedom = degrees;
+  result.p_value = difference == 0 ? 1
+                                   : intervals::student_t_p_value(
+                                         difference / error, degrees);
+  const double half =
+      error * intervals::student_t_quantile(0.5 + level / 2, degrees);
+  const double largest = range.high - range.low;
+  result.low = std::max(difference - half, -largest);
+  result.high = std::min(difference + half, largest);
+  return result;
+}
+
+}  // namespace tally::internal::slices

@@ -1,0 +1,128 @@
+"""Which slices are worse than the rest."""
+
+from typing import NamedTuple
+
+from tally._accumulator import OneMetric
+from tally._copies import Copyable
+from tally._errors import DistError, sync_error
+from tally._inputs import encode
+from tally._library import classes
+from tally._ranks import follow
+from tally._rows import encode_ids
+from tally._slices import decode_key, encode_keys, key_words
+
+
+class ComparedSlice(NamedTuple):
+    """A slice, compared with all other rows."""
+
+    #: A value for each column: an integer, a text, or None where rows have none.
+    key: tuple
+    #: Over all ranks.
+    rows: int
+    #: Groups, queries, or else rows.
+    units: int
+    value: float
+    #: The value of all other rows.
+    rest: float
+    #: value - rest.
+    difference: float
+    #: The ends of the difference's interval; NaN where there is none.
+    low: float
+    high: float
+    standard_error: float
+    #: Infinity for proportions of rows, whose test is exact.
+    degrees_of_freedom: float
+    #: The difference in standard deviations of a row's influence.
+    effect: float
+    #: The probability of such a difference between equal slices, two-sided.
+    p_value: float
+    #: The same, adjusted for the number of slices by Benjamini and Hochberg.
+    q_value: float
+    #: What has to be known of it: "few_units", "small_class", "no_variation", ...
+    flags: tuple
+
+    @property
+    def name(self):
+        """The key in words: "north, 3", "(missing)"."""
+        return key_words(self.key)
+
+    def __str__(self):
+        """"north: -0.25 [-0.31, -0.18], q = 1.3e-06"."""
+        text = f"{self.name}: {self.difference:.4g} [{self.low:.4g}, {self.high:.4g}]"
+        flags = f" ({', '.join(self.flags)})" if self.flags else ""
+        return f"{text}, q = {self.q_value:.2g}{flags}"
+
+
+class SliceComparison(Copyable):
+    """Which slices are worse than the rest: a metric for each against all other rows.
+
+        by_hospital = tally.SliceComparison(tally.BinaryRecall(), grouped=True)
+        by_hospital.update(hospitals, patients, preds, target)   # a key and an id for each row
+        for each in by_hospital.compute():                       # the worst first
+            print(each)                                # north: -0.25 [-0.31, -0.18], q = 1.3e-06
+
+    The worst of many slices looks bad even if all are equal. They are ordered by the end of
+    the difference's interval that is closer to no difference, and tested together. What
+    cannot be said has no interval, NaN as q, comes last, and says why in its ``flags``. The
+    metric is copied and must have accumulated nothing. ``compute()`` is a call of all ranks.
+
+    Args:
+        metric: A metric whose result is one number, more or less of which is better.
+        min_rows: Slices with fewer rows that decide the value (the positives of a recall,
+            the smaller class of an AUROC, the queries of a retrieval metric), or whose
+            complement has fewer, are not compared.
+        largest: The number of slices to compare: those with the most rows.
+        max_slices: More slices than this are an error.
+        level: Of the intervals, in (0, 1).
+        grouped: Rows with the same id belong together, such as those of a patient.
+            Without, an id that repeats is an error.
+    """
+
+    def __init__(
+        self, metric, *, min_rows=30, largest=200, max_slices=10_000, level=0.95, grouped=False
+    ):
+        if not isinstance(metric, OneMetric):
+            raise TypeError(f"SliceComparison expected a tally.Metric, got a {type(metric).__name__}")
+        self._rebuild(metric, (min_rows, largest, max_slices, float(level), grouped))
+
+    def _parts(self):
+        return self._metric, self._options
+
+    def _rebuild(self, metric, options):
+        self._options = options
+        self._held = classes.SliceComparison(metric._lend(), *options)
+        self._metric = metric.clone()
+        self._declared = metric._declared
+
+    @property
+    def unit(self):
+        """What counts as one: "row", "group", or of retrieval metrics "query"."""
+        return self._held.unit()
+
+    def update(self, keys, ids, *inputs, **named):
+        """Accumulates one batch; if it raises, nothing has changed.
+
+        ``keys`` as in ``SlicedMetric``. ``ids`` has one for each row, an integer or a text:
+        the same in every run and on every rank, as its number in the data set, or its group;
+        None for retrieval metrics, whose input says it.
+        """
+        encoded = encode(inputs, named, self._declared)
+        self._held.update(*encode_keys(keys), *encode_ids(ids), *encoded)
+
+    def forward(self, *inputs, **named):
+        """There is none: the slices of a batch are those of an object of its own."""
+        raise TypeError("SliceComparison has no forward(): call update(...), then compute()")
+
+    __call__ = forward
+
+    def compute(self):
+        """The slices over all ranks, the worst first, as a list of ``tally.ComparedSlice``."""
+        follow()
+        try:
+            slices = self._held.compute()
+        except DistError as error:
+            raise sync_error(error) from None
+        return [
+            ComparedSlice(decode_key(kinds, texts), rows, units, *numbers, tuple(flags))
+            for kinds, texts, rows, units, numbers, flags in slices
+        ]
