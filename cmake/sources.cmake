@@ -298,6 +298,7 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/make_engine.h
     metrics/intervals/model_comparison.h
     metrics/intervals/model_comparison_options.h
+    metrics/intervals/multiple_tests.h
     metrics/intervals/named_parts.h
     metrics/intervals/paired_tests.h
     metrics/intervals/proportions.h
@@ -589,6 +590,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/interval_metric.cc
     metrics/intervals/kernels/curve_kernels.cc
     metrics/intervals/model_comparison.cc
+    metrics/intervals/multiple_tests.cc
     metrics/intervals/paired_test_engines.cc
     metrics/intervals/proportion_engine.cc
     metrics/intervals/proportions.cc
