@@ -290,6 +290,7 @@ set(TALLY_METRICS_HEADERS
     metrics/image/visual_information_fidelity.h
     metrics/inputs.h
     metrics/intervals/comparison.h
+    metrics/intervals/equivalence.h
     metrics/intervals/interval.h
     metrics/intervals/interval_engine.h
     metrics/intervals/interval_metric.h
@@ -304,6 +305,7 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/proportions.h
     metrics/intervals/replicates.h
     metrics/intervals/row_metric.h
+    metrics/intervals/unpaired_tests.h
     metrics/metric.h
     metrics/metric_base.h
     metrics/metric_of.h
@@ -586,6 +588,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/cell_engine.cc
     metrics/intervals/cell_table.cc
     metrics/intervals/curve_engine.cc
+    metrics/intervals/equivalence.cc
     metrics/intervals/interval_engine.cc
     metrics/intervals/interval_metric.cc
     metrics/intervals/kernels/curve_kernels.cc
@@ -598,6 +601,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/replicates.cc
     metrics/intervals/resampling_engine.cc
     metrics/intervals/row_metric.cc
+    metrics/intervals/unpaired_tests.cc
     metrics/intervals/weighted_sums.cc
     metrics/metric.cc
     metrics/metric_base.cc
