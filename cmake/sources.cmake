@@ -302,6 +302,7 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/multiple_tests.h
     metrics/intervals/named_parts.h
     metrics/intervals/paired_tests.h
+    metrics/intervals/planning.h
     metrics/intervals/proportions.h
     metrics/intervals/replicates.h
     metrics/intervals/row_metric.h
@@ -595,6 +596,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/model_comparison.cc
     metrics/intervals/multiple_tests.cc
     metrics/intervals/paired_test_engines.cc
+    metrics/intervals/planning.cc
     metrics/intervals/proportion_engine.cc
     metrics/intervals/proportions.cc
     metrics/intervals/replicate_engine.cc

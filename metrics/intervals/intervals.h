@@ -10,6 +10,7 @@
 #include "tally/metrics/intervals/model_comparison_options.h"  // IWYU pragma: export
 #include "tally/metrics/intervals/multiple_tests.h"      // IWYU pragma: export
 #include "tally/metrics/intervals/paired_tests.h"        // IWYU pragma: export
+#include "tally/metrics/intervals/planning.h"            // IWYU pragma: export
 #include "tally/metrics/intervals/proportions.h"         // IWYU pragma: export
 #include "tally/metrics/intervals/replicates.h"          // IWYU pragma: export
 #include "tally/metrics/intervals/unpaired_tests.h"      // IWYU pragma: export
