@@ -1056,6 +1056,8 @@ set(TALLY_CLI_SOURCES
     cli/files_source.cc
     cli/limits.cc
     cli/output.cc
+    cli/plan.cc
+    cli/plan_arguments.cc
     cli/report_pages.cc
     cli/source.cc
     cli/spool.cc
@@ -1067,6 +1069,7 @@ set(TALLY_CLI_SINGLE_SOURCES
     cli/compare_runs.cc
     cli/limits.cc
     cli/output.cc
+    cli/plan.cc
     cli/spool.cc
     cli/tally.cc)
 
