@@ -32,8 +32,8 @@ std::vector<double> holm(const std::vector<double>& p_values);
 /// Source: Hochberg 1988; multipletests of statsmodels, "simes-hochberg".
 ///
 /// Example:
-///     at::Tensor p = hochberg(at::tensor({0.01, 0.04, 0.03}));  // .03, .04,
-///     .04
+///     at::Tensor p = hochberg(at::tensor({0.01, 0.04, 0.03}));
+///     // .03, .04, .04
 at::Tensor hochberg(const at::Tensor& p_values);
 std::vector<double> hochberg(const std::vector<double>& p_values);
 

@@ -13,6 +13,9 @@ namespace intervals = internal::intervals;
 
 namespace {
 
+// std::hypot would ask for a newer glibc than the rest.
+double length(double x, double y) { return std::sqrt(x * x + y * y); }
+
 double normal_p_value(double z) {
   return 2 * intervals::normal_cdf(-std::abs(z));
 }
@@ -44,8 +47,8 @@ IntervalBounds difference_interval(double successes1, double n1,
   const IntervalBounds second = wilson_interval(successes2, n2, level);
   const double p = successes1 / n1;
   const double q = successes2 / n2;
-  return {p - q - std::hypot(p - first.low, second.high - q),
-          p - q + std::hypot(first.high - p, q - second.low)};
+  return {p - q - length(p - first.low, second.high - q),
+          p - q + length(first.high - p, q - second.low)};
 }
 
 ProportionComparison compare_proportions(double successes1, double n1,
@@ -72,7 +75,7 @@ AreaComparison compare_areas_unpaired(const AreaEstimate& first,
   result.first = first.area;
   result.second = second.area;
   result.difference = first.area - second.area;
-  const double error = std::hypot(first.standard_error, second.standard_error);
+  const double error = length(first.standard_error, second.standard_error);
   result.standard_error = error > 0 ? error : internal::kNaN;
   const double width =
       intervals::normal_quantile(0.5 + level / 2) * result.standard_error;

@@ -63,8 +63,8 @@ ProportionComparison compare_proportions(double successes1, double n1,
 /// Source: DeLong, DeLong and Clarke-Pearson 1988.
 ///
 /// Example:
-///     AreaComparison areas =
-///         compare_areas_unpaired(delong(x, t), delong(y, u), 0.95);
+///     AreaComparison areas = compare_areas_unpaired(
+///         delong(x, target), delong(y, 1 - target), 0.95);
 AreaComparison compare_areas_unpaired(const AreaEstimate& first,
                                       const AreaEstimate& second, double level);
 
