@@ -166,6 +166,7 @@ TORCH_LIBRARY(tally, m) {
   define_sliced_metric(m);
   define_functions(m);
   define_plots(m);
+  define_statistics(m);
 }
 
 }  // namespace

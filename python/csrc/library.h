@@ -13,5 +13,6 @@ void define_metric_logger(torch::Library& m);
 void define_sliced_metric(torch::Library& m);
 void define_functions(torch::Library& m);
 void define_plots(torch::Library& m);
+void define_statistics(torch::Library& m);
 
 }  // namespace tally::python
