@@ -142,6 +142,7 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/balanced_accuracy.h
     metrics/classification/brier_score.h
     metrics/classification/calibration_error.h
+    metrics/classification/calibration_slope.h
     metrics/classification/classification.h
     metrics/classification/cohen_kappa.h
     metrics/classification/confusion_matrix.h
@@ -186,6 +187,7 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/recall.h
     metrics/classification/roc.h
     metrics/classification/specificity.h
+    metrics/classification/spiegelhalter_z.h
     metrics/classification/stat_scores.h
     metrics/clustering/calinski_harabasz_score.h
     metrics/clustering/cluster_accuracy.h
@@ -520,6 +522,7 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/options/thresholds.cc
     metrics/classification/pointwise/loss_sums.cc
     metrics/classification/probability_losses.cc
+    metrics/classification/recalibration.cc
     metrics/classification/score_curves.cc
     metrics/clustering/cluster_separation.cc
     metrics/clustering/davies_bouldin_score.cc
