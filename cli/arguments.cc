@@ -136,6 +136,16 @@ const char* const kHelp =
     --level 0.95                      of the intervals (default: 0.95)
     --format table|json|csv           output format (default: table)
     -o, --output FILE                 write to FILE instead of standard output
+  tally plan WHAT         how many rows an evaluation needs, or, with --rows N
+                          in place of the last option, what N rows give:
+    width --proportion P --width W    for an interval of that width
+    mcnemar --first-only P --second-only Q --power B
+                                      to tell two models apart, by the parts of
+                                      the rows that one alone has right
+    auroc --area A --prevalence P --width W
+    delong --first A --second B --correlation R --prevalence P --power B
+    --level 0.95, --alpha 0.05        of intervals, of tests
+    --format table|json, -o, --output FILE
   tally completion SHELL  prints a completion script for bash or zsh
   tally --version
 
@@ -345,7 +355,8 @@ Arguments parse_arguments(int argc, char** argv) {
   if (words.empty() || is_help(words[0]) || is_help(words.back())) {
     TORCH_CHECK_VALUE(
         !words.empty(),
-        "expected list, describe, evaluate, report or compare; see --help");
+        "expected list, describe, evaluate, report, compare or plan; see "
+        "--help");
     return arguments;
   }
   const std::string& command = words[0];
@@ -362,12 +373,13 @@ Arguments parse_arguments(int argc, char** argv) {
   if (command == "compare") {
     return parse_compare({words.begin() + 1, words.end()});
   }
+  if (command == "plan") return parse_plan({words.begin() + 1, words.end()});
   if (command == "list") return parse_listing(Command::kList, words);
   if (command == "describe") return parse_describe(words);
   TORCH_CHECK_VALUE(
       command == "completion", "unknown command '", command, "'",
       internal::did_you_mean(command, {"list", "describe", "evaluate", "report",
-                                       "compare", "completion"}));
+                                       "compare", "plan", "completion"}));
   TORCH_CHECK_VALUE(words.size() == 2, "completion: expected bash or zsh, got ",
                     words.size() - 1);
   arguments.command = Command::kCompletion;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ enum class Command {
   kEvaluate,
   kReport,
   kCompare,
+  kPlan,
   kCompletion
 };
 enum class Format { kTable, kJson, kCsv };
@@ -24,7 +26,8 @@ enum class Format { kTable, kJson, kCsv };
 /// The parsed command line.
 struct Arguments {
   Command command = Command::kHelp;
-  std::string name;  // of the metric to describe (empty: all), or of the shell
+  // Of the metric to describe (empty: all), of the shell, or of what to plan.
+  std::string name;
   std::vector<std::string> words;  // that listed metrics must match
 
   std::string metrics;
@@ -50,12 +53,13 @@ struct Arguments {
   /// Of describe: the schema of configurations.
   bool json_schema = false;
   std::string output;
-  std::vector<std::string> logs;  // to report on, instead of inputs
-  bool strict = false;            // warnings are errors
-  bool quiet = false;             // no warnings and remarks
-  std::string title;              // of a report
-  std::vector<std::string> runs;  // files of replicates to compare
-  double level = 0.95;            // of their comparison
+  std::vector<std::string> logs;          // to report on, instead of inputs
+  bool strict = false;                    // warnings are errors
+  bool quiet = false;                     // no warnings and remarks
+  std::string title;                      // of a report
+  std::vector<std::string> runs;          // files of replicates to compare
+  double level = 0.95;                    // of their comparison
+  std::map<std::string, double> numbers;  // of a plan, by option
 };
 
 /// Whether the inputs are those of one file of JSON lines, .jsonl.
@@ -72,6 +76,9 @@ Arguments parse_report(const std::vector<std::string>& words);
 
 /// The words of `compare`. Throws c10::ValueError for invalid ones.
 Arguments parse_compare(const std::vector<std::string>& words);
+
+/// The words of `plan`. Throws c10::ValueError for invalid ones.
+Arguments parse_plan(const std::vector<std::string>& words);
 
 /// The words of `evaluate`; with `of_log`, those of its options that apply to a
 /// log. Throws c10::ValueError for invalid ones.

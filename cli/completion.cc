@@ -20,7 +20,7 @@ constexpr const char* kBash = R"(_tally() {
   local words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    words="list describe evaluate report compare completion --help --version"
+    words="list describe evaluate report compare plan completion --help --version"
   else
     case $before in
       describe) words="%M %L" ;;
@@ -28,9 +28,11 @@ constexpr const char* kBash = R"(_tally() {
       --format)
         words="table json csv"
         [[ ${COMP_WORDS[1]} == describe ]] && words="table json json-schema"
+        [[ ${COMP_WORDS[1]} == plan ]] && words="table json"
         ;;
       --missing) words="error skip nan" ;;
       completion) words="bash zsh" ;;
+      plan) words="width mcnemar auroc delong" ;;
       *)
         if [[ ${COMP_WORDS[1]} == evaluate && $word == -* ]]; then
           words="%O"
@@ -38,6 +40,16 @@ constexpr const char* kBash = R"(_tally() {
           words="%R"
         elif [[ ${COMP_WORDS[1]} == compare && $word == -* ]]; then
           words="--level --format --output"
+        elif [[ ${COMP_WORDS[1]} == plan && $word == -* ]]; then
+          case ${COMP_WORDS[2]} in
+            width) words="--proportion --width --level" ;;
+            mcnemar) words="--first-only --second-only --power --alpha" ;;
+            auroc) words="--area --prevalence --width --level" ;;
+            delong)
+              words="--first --second --correlation --prevalence --power --alpha"
+              ;;
+          esac
+          words+=" --rows --format --output"
         elif [[ ${COMP_WORDS[1]} =~ ^(evaluate|report|compare)$ ]]; then
           compopt -o default
         fi

@@ -16,6 +16,7 @@
 #include "tally/cli/describe.h"
 #include "tally/cli/evaluate.h"
 #include "tally/cli/output.h"
+#include "tally/cli/plan.h"
 #include "tally/cli/report_pages.h"
 #include "tally/cli/spool.h"
 #include "tally/metrics/intervals/replicates.h"
@@ -119,6 +120,12 @@ int run_compare(const Arguments& arguments) {
   return 0;
 }
 
+int run_plan(const Arguments& arguments) {
+  tally::cli::check_output(arguments.output);
+  tally::cli::write_output(arguments.output, tally::cli::plan(arguments));
+  return 0;
+}
+
 std::string version() {
   const tally::BuildInfo build = tally::build_info();
   return std::string("tally ") + build.version + " (LibTorch " +
@@ -135,6 +142,8 @@ int run(int argc, char** argv) {
       return run_report(arguments, argc, argv);
     case Command::kCompare:
       return run_compare(arguments);
+    case Command::kPlan:
+      return run_plan(arguments);
     case Command::kVersion:
       tally::cli::write_output("", version());
       return 0;

@@ -142,6 +142,7 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/balanced_accuracy.h
     metrics/classification/brier_score.h
     metrics/classification/calibration_error.h
+    metrics/classification/calibration_slope.h
     metrics/classification/classification.h
     metrics/classification/cohen_kappa.h
     metrics/classification/confusion_matrix.h
@@ -186,6 +187,7 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/recall.h
     metrics/classification/roc.h
     metrics/classification/specificity.h
+    metrics/classification/spiegelhalter_z.h
     metrics/classification/stat_scores.h
     metrics/clustering/calinski_harabasz_score.h
     metrics/clustering/cluster_accuracy.h
@@ -292,6 +294,7 @@ set(TALLY_METRICS_HEADERS
     metrics/image/visual_information_fidelity.h
     metrics/inputs.h
     metrics/intervals/comparison.h
+    metrics/intervals/equivalence.h
     metrics/intervals/interval.h
     metrics/intervals/interval_engine.h
     metrics/intervals/interval_flags.h
@@ -301,12 +304,15 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/make_engine.h
     metrics/intervals/model_comparison.h
     metrics/intervals/model_comparison_options.h
+    metrics/intervals/multiple_tests.h
     metrics/intervals/named_parts.h
     metrics/intervals/paired_tests.h
+    metrics/intervals/planning.h
     metrics/intervals/proportions.h
     metrics/intervals/replicates.h
     metrics/intervals/row_metric.h
     metrics/intervals/unit_statistics.h
+    metrics/intervals/unpaired_tests.h
     metrics/metric.h
     metrics/metric_base.h
     metrics/metric_of.h
@@ -520,6 +526,7 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/options/thresholds.cc
     metrics/classification/pointwise/loss_sums.cc
     metrics/classification/probability_losses.cc
+    metrics/classification/recalibration.cc
     metrics/classification/score_curves.cc
     metrics/clustering/cluster_separation.cc
     metrics/clustering/davies_bouldin_score.cc
@@ -591,14 +598,17 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/curve_engine.cc
     metrics/intervals/curve_samples.cc
     metrics/intervals/delete_one_engine.cc
+    metrics/intervals/equivalence.cc
     metrics/intervals/interval_engine.cc
     metrics/intervals/interval_flags.cc
     metrics/intervals/interval_metric.cc
     metrics/intervals/kernels/curve_kernels.cc
     metrics/intervals/model_comparison.cc
     metrics/intervals/mover.cc
+    metrics/intervals/multiple_tests.cc
     metrics/intervals/order_engine.cc
     metrics/intervals/paired_test_engines.cc
+    metrics/intervals/planning.cc
     metrics/intervals/proportion_engine.cc
     metrics/intervals/proportions.cc
     metrics/intervals/replicate_engine.cc
@@ -609,6 +619,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/unit_engine.cc
     metrics/intervals/unit_states.cc
     metrics/intervals/unit_statistics.cc
+    metrics/intervals/unpaired_tests.cc
     metrics/intervals/weighed_rows.cc
     metrics/intervals/weighted_sums.cc
     metrics/metric.cc
@@ -1067,6 +1078,8 @@ set(TALLY_CLI_SOURCES
     cli/key_checks.cc
     cli/limits.cc
     cli/output.cc
+    cli/plan.cc
+    cli/plan_arguments.cc
     cli/report_pages.cc
     cli/source.cc
     cli/spool.cc
@@ -1078,6 +1091,7 @@ set(TALLY_CLI_SOURCES
 set(TALLY_CLI_SINGLE_SOURCES
     cli/compare_runs.cc
     cli/limits.cc
+    cli/plan.cc
     cli/spool.cc
     cli/tally.cc)
 

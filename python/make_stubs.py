@@ -510,6 +510,19 @@ def loss_stub(entry):
     return text
 
 
+def statistics_stub():
+    """What _statistics.py annotates, without what its functions do."""
+    file = pathlib.Path(__file__).resolve().parent / "tally" / "_statistics.py"
+    parts = []
+    for part in ast.parse(file.read_text(encoding="utf-8")).body:
+        if not isinstance(part, (ast.ClassDef, ast.FunctionDef)) or part.name.startswith("_"):
+            continue
+        if isinstance(part, ast.FunctionDef):
+            part.body = [part.body[0], ast.Expr(ast.Constant(...))]
+        parts.append(part)
+    return ast.unparse(ast.Module(parts, [])) + "\n"
+
+
 def function_names():
     """The functions of functional.py, and the modules that they call."""
     file = pathlib.Path(__file__).resolve().parent / "tally" / "functional.py"
@@ -581,7 +594,9 @@ def stubs(facts):
         "comparison_options": ", ".join(COMPARISON_OPTIONS),
     }
     return {
-        "tally/__init__.pyi": _INIT % options + "".join(map(metric_stub, facts["metrics"])),
+        "tally/__init__.pyi": (
+            _INIT % options + statistics_stub() + "".join(map(metric_stub, facts["metrics"]))
+        ),
         "tally/losses.pyi": _LOSSES + "".join(map(loss_stub, facts["losses"])),
         "tally/functional.pyi": functional_stub(facts),
         "tally/plots.pyi": _PLOTS,

@@ -31,7 +31,7 @@ PRINTS = re.compile(r"\[(examples/[\w/]+\.(?:cc|sh))\]\([^)]*\) prints\s+```\w*\
 TRIED = "tools/commands.tsv"
 # Labels of a reader's own workspace.
 NOT_OURS = re.compile(r"//my[:/]")
-COMMANDS = {"list", "describe", "evaluate", "report", "compare", "completion"}
+COMMANDS = {"list", "describe", "evaluate", "report", "compare", "plan", "completion"}
 
 
 @functools.cache

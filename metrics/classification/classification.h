@@ -7,6 +7,7 @@
 #include "tally/metrics/classification/balanced_accuracy.h"  // IWYU pragma: export
 #include "tally/metrics/classification/brier_score.h"  // IWYU pragma: export
 #include "tally/metrics/classification/calibration_error.h"  // IWYU pragma: export
+#include "tally/metrics/classification/calibration_slope.h"  // IWYU pragma: export
 #include "tally/metrics/classification/cohen_kappa.h"  // IWYU pragma: export
 #include "tally/metrics/classification/confusion_matrix.h"  // IWYU pragma: export
 #include "tally/metrics/classification/equal_error_rate.h"  // IWYU pragma: export
@@ -28,4 +29,5 @@
 #include "tally/metrics/classification/recall.h"       // IWYU pragma: export
 #include "tally/metrics/classification/roc.h"          // IWYU pragma: export
 #include "tally/metrics/classification/specificity.h"  // IWYU pragma: export
+#include "tally/metrics/classification/spiegelhalter_z.h"  // IWYU pragma: export
 #include "tally/metrics/classification/stat_scores.h"  // IWYU pragma: export

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "tally/metrics/classification/brier_score.h"
 #include "tally/metrics/classification/inputs/binary_inputs.h"
@@ -15,19 +14,6 @@ namespace tally {
 namespace classification = internal::classification;
 
 namespace {
-
-double epsilon_of(at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kDouble:
-      return std::numeric_limits<double>::epsilon();
-    case at::kHalf:
-      return std::numeric_limits<at::Half>::epsilon();
-    case at::kBFloat16:
-      return std::numeric_limits<at::BFloat16>::epsilon();
-    default:
-      return std::numeric_limits<float>::epsilon();
-  }
-}
 
 // NaN if a logit is NaN or +infinity.
 template <class Score>
@@ -56,7 +42,7 @@ auto with_element_loss(ScoreKind input, const at::Tensor& preds,
                });
   }
   internal::check_floating("preds", preds);
-  const double eps = epsilon_of(preds.scalar_type());
+  const double eps = classification::epsilon_of(preds.scalar_type());
   return sum(
       [=](double p, bool is_one) {
         return -std::log(std::clamp(is_one ? p : 1 - p, eps, 1 - eps));
@@ -173,7 +159,7 @@ MulticlassNegativeLogLikelihood::State MulticlassNegativeLogLikelihood::observe(
     return {sums.sum, sums.weight};
   }
   internal::check_floating("preds", preds);
-  const double eps = epsilon_of(preds.scalar_type());
+  const double eps = classification::epsilon_of(preds.scalar_type());
   return classification::sum_probability_losses(
       rules_, preds, target, weight,
       [&](const auto* own, std::int64_t stride, std::int64_t label) {

@@ -9,6 +9,9 @@ namespace {
 constexpr double kSqrtHalf = 0.70710678118654752440;
 constexpr double kInverseSqrtTwoPi = 0.39894228040143267794;
 constexpr int kBisections = 200;
+// Of Student's t distribution; beyond, it is the normal one to double
+// precision.
+constexpr double kMostDegrees = 1e10;
 
 // std::lgamma writes to a global.
 double log_gamma(double x) {
@@ -90,12 +93,11 @@ double beta_quantile(double a, double b, double p) {
 double student_t_p_value(double t, double degrees) {
   if (std::isnan(t)) return t;
   if (std::isinf(t)) return 0;
+  if (degrees > kMostDegrees) return 2 * normal_cdf(-std::abs(t));
   return incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t));
 }
 
 double student_t_quantile(double p, double degrees) {
-  // Beyond, it is the normal one to double precision.
-  constexpr double kMostDegrees = 1e10;
   if (degrees > kMostDegrees) return normal_quantile(p);
   if (p == 0.5) return 0;
   if (p < 0.5) return -student_t_quantile(1 - p, degrees);

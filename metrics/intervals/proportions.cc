@@ -21,6 +21,12 @@ void check_level(double level) {
                     level);
 }
 
+double area_variance(double area, double positives, double negatives) {
+  const double extra = (positives + negatives) / 2 - 1;
+  return area * (1 - area) / positives / negatives *
+         (1 + extra * ((1 - area) / (2 - area) + area / (1 + area)));
+}
+
 }  // namespace internal::intervals
 
 namespace intervals = internal::intervals;
@@ -123,11 +129,9 @@ IntervalBounds newcombe_interval(double area, double positives,
     return {internal::kNaN, internal::kNaN};
   constexpr int kBisections = 100;
   const double z = two_sided_z(level);
-  const double extra = (positives + negatives) / 2 - 1;
   const auto is_inside = [&](double t) {
-    const double variance = t * (1 - t) / positives / negatives *
-                            (1 + extra * ((1 - t) / (2 - t) + t / (1 + t)));
-    return std::abs(area - t) <= z * std::sqrt(variance);
+    return std::abs(area - t) <=
+           z * std::sqrt(intervals::area_variance(t, positives, negatives));
   };
   const auto end = [&](double outside) {
     double inside = area;

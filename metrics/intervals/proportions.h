@@ -89,6 +89,8 @@ IntervalBounds delong_newcombe_interval(const AreaEstimate& estimate,
 namespace internal::intervals {
 /// Throws c10::ValueError unless it is in (0, 1).
 void check_level(double level);
+/// V of newcombe_interval().
+double area_variance(double area, double positives, double negatives);
 }  // namespace internal::intervals
 
 }  // namespace tally

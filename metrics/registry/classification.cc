@@ -24,7 +24,8 @@ void add_classification(Registry& r) {
         BinaryLogLoss, MulticlassLogLoss, MultilabelLogLoss, BinaryBrierScore,
         MulticlassBrierScore, BinaryHingeLoss, MulticlassHingeLoss,
         BinaryCalibrationError, MulticlassCalibrationError,
-        BinaryGroupStatRates, BinaryFairness>();
+        BinaryCalibrationSlope, BinaryCalibrationIntercept,
+        BinarySpiegelhalterZ, BinaryGroupStatRates, BinaryFairness>();
 }
 
 void add_curves(Registry& r) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/intervals/multiple_tests.h"
 #include "tally/metrics/intervals/unit_statistics.h"
 #include "tally/metrics/resampling/jackknife.h"
 #include "tally/metrics/slices/slice_difference.h"
@@ -219,22 +220,12 @@ class Comparer {
   std::optional<UnitSpread> pooled_;
 };
 
-/// Benjamini's and Hochberg's adjustment of p.
 void adjust(std::vector<ComparedSlice>& slices) {
-  std::vector<ComparedSlice*> order;
-  for (ComparedSlice& slice : slices) {
-    slice.q_value = internal::kNaN;
-    if (!std::isnan(slice.p_value)) order.push_back(&slice);
-  }
-  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return a->p_value < b->p_value;
-  });
-  double least = 1;
-  for (std::size_t i = order.size(); i > 0; --i) {
-    const auto count = static_cast<double>(order.size());
-    least =
-        std::min(least, order[i - 1]->p_value * count / static_cast<double>(i));
-    order[i - 1]->q_value = least;
+  std::vector<double> p_values;
+  for (const ComparedSlice& slice : slices) p_values.push_back(slice.p_value);
+  const std::vector<double> adjusted = benjamini_hochberg(p_values);
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    slices[i].q_value = adjusted[i];
   }
 }
 

@@ -28,6 +28,8 @@ from tally._metric import (
 from tally._ranks import average_gradients, broadcast_parameters, gather_all_tensors
 from tally._slice_comparison import ComparedSlice, SliceComparison
 from tally._slices import Slice, SlicedMetric
+from tally._statistics import *
+from tally._statistics import __all__ as _STATISTICS
 from tally import functional, losses, plots
 
 globals().update(_CLASSES)
@@ -59,4 +61,5 @@ __all__ = [
     "plots",
     "sqrt",
     *_METRICS,
+    *_STATISTICS,
 ]

@@ -89,6 +89,8 @@ TEST(ArgumentsTest, AreRead) {
             "r");
 
   EXPECT_EQ(parsed({"--version"}).command, Command::kVersion);
+  EXPECT_EQ(parsed({"plan", "width", "--proportion", "1", "--rows", "2"}).name,
+            "width");
   EXPECT_EQ(parsed({"completion", "zsh"}).command, Command::kCompletion);
   EXPECT_EQ(parsed({"list"}).command, Command::kList);
   const Arguments list = parsed({"list", "AUROC", "exact", "--format=json"});
@@ -153,7 +155,8 @@ TEST(ArgumentsTest, PathsAreFromWhereTheUserIs) {
 
 TEST(ArgumentsTest, SayWhatIsWrong) {
   EXPECT_EQ(arguments_error({}),
-            "expected list, describe, evaluate, report or compare; see --help");
+            "expected list, describe, evaluate, report, compare or plan; see "
+            "--help");
   EXPECT_EQ(arguments_error({"evalute"}),
             "unknown command 'evalute'; did you mean 'evaluate'?");
   EXPECT_EQ(arguments_error({"list", "--all"}), "list: unknown option '--all'");

@@ -49,6 +49,16 @@ void expect_values(const Program::Result& result, int ranks,
   }
 }
 
+TEST(TallyTest, Plans) {
+  const Words words = {"cli/tally", "plan", "width",    "--proportion", "0.9",
+                       "--width",   "0.05", "--format", "json"};
+  const auto result = run_program(words);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(Json::parse(result.output).at("rows"), 557);
+  expect_refusal(run_program({"cli/tally", "plan", "mcnemar"}),
+                 "plan mcnemar: requires --first-only");
+}
+
 TEST(TallyTest, GivesTheValuesOfScikitLearn) {
   expect_values(run_program(evaluate_predictions()), 1);
   expect_values(run_program(evaluate_predictions({"--batch-size", "4"})), 1);

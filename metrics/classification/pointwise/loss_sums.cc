@@ -2,6 +2,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <limits>
+
 #include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/classification/pointwise/class_probabilities.h"
 #include "tally/metrics/common/checks.h"
@@ -16,6 +18,19 @@ at::Tensor like(const at::Tensor& shape, const at::Tensor& weight) {
 }
 
 }  // namespace
+
+double epsilon_of(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kDouble:
+      return std::numeric_limits<double>::epsilon();
+    case at::kHalf:
+      return std::numeric_limits<at::Half>::epsilon();
+    case at::kBFloat16:
+      return std::numeric_limits<at::BFloat16>::epsilon();
+    default:
+      return std::numeric_limits<float>::epsilon();
+  }
+}
 
 void check_loss_weight(const at::Tensor& weight, const at::Tensor& target) {
   if (!weight.defined()) return;

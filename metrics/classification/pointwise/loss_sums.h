@@ -53,6 +53,10 @@ SoftmaxTerms softmax_terms(const Score* logits, std::int64_t stride,
   return {max, sum};
 }
 
+/// The eps of a dtype of scores, to whose distance from 0 and 1 probabilities
+/// are clipped where their logarithm is taken.
+double epsilon_of(at::ScalarType dtype);
+
 /// Throws unless weights are real numbers of the target's shape, or undefined.
 void check_loss_weight(const at::Tensor& weight, const at::Tensor& target);
 

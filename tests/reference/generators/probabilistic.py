@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+import statsmodels.api as sm
 from scipy import special
 from sklearn import metrics
 
@@ -24,6 +25,11 @@ def fixtures() -> list[Fixture]:
         _binary("BinaryCalibrationError", _binary_calibration, [
             {}, {"norm": "l2"}, {"norm": "max"}, {"n_bins": 4}]),
         _binary("BinaryBrierScore", _binary_brier, [{}]),
+        _binary("BinaryCalibrationSlope", _calibration_slope, [{}],
+                shift=15),
+        _binary("BinaryCalibrationIntercept", _calibration_intercept, [{}],
+                shift=15),
+        _binary("BinarySpiegelhalterZ", _spiegelhalter_z, [{}]),
         _binary("BinaryLogLoss", _binary_log_loss, [
             {}, {"normalize": False}]),
         _binary("BinaryHingeLoss", _binary_hinge, [{}, {"squared": True}],
@@ -67,14 +73,15 @@ def _name(options: Options) -> str:
 
 
 def _binary(metric: str, value: Value, variants: list[Options],
-            decisions: bool = False) -> Fixture:
+            decisions: bool = False, shift: int = 40) -> Fixture:
     cases = []
 
     def add(name, shape=(ROWS,), logits=False, ignored=None, weighted=False,
             dtype="float32", **options):
         rng = seeded(metric, name)
         target = rng.integers(0, 2, shape)
-        preds = np.clip(rng.integers(1, 60, shape) + 40 * target, 1, 99) / 100
+        preds = np.clip(
+            rng.integers(1, 60, shape) + shift * target, 1, 99) / 100
         if logits or decisions:
             preds = np.round(6 * preds - 3.005, 3)
         if logits:
@@ -237,6 +244,34 @@ def _binary_brier(preds, target, weight, options):
     """sklearn.metrics.brier_score_loss."""
     return metrics.brier_score_loss(
         target, _probability(preds, options, True), sample_weight=weight)
+
+
+def _recalibration(preds, target, weight, options, **offset):
+    """statsmodels' GLM of the target on the logit, or on a constant."""
+    logit = preds if options.get("input") == "logits" else special.logit(preds)
+    given = np.ones((len(logit), 1)) if offset else sm.add_constant(logit)
+    model = sm.GLM(target, given, family=sm.families.Binomial(),
+                   freq_weights=weight, offset=logit if offset else None)
+    return float(model.fit(tol=1e-14, tol_criterion="params").params[-1])
+
+
+def _calibration_slope(preds, target, weight, options):
+    """The slope of statsmodels' logistic regression."""
+    return _recalibration(preds, target, weight, options)
+
+
+def _calibration_intercept(preds, target, weight, options):
+    """Its intercept, with the logit as offset."""
+    return _recalibration(preds, target, weight, options, offset=True)
+
+
+def _spiegelhalter_z(preds, target, weight, options):
+    """The difference of the Brier score and its expectation, by its
+    deviation."""
+    p = _probability(preds, options, True)
+    w = np.ones(len(p)) if weight is None else weight
+    difference = w @ ((p - target) ** 2 - p * (1 - p))
+    return difference / np.sqrt(w ** 2 @ ((1 - 2 * p) ** 2 * p * (1 - p)))
 
 
 def _multiclass_brier(preds, target, weight, options):
