@@ -95,11 +95,10 @@ void note_ids(const SampleIds& ids, const std::vector<InputValue>& values,
   const auto& names = job.source->names();
   const auto place = static_cast<std::size_t>(
       std::find(names.begin(), names.end(), "weight") - names.begin());
-  const auto* const weight = place < values.size()
-                                 ? values[place].ref().as<at::Tensor>()
-                                 : nullptr;
-  const bool has_weights = weight != nullptr && weight->dim() == 1 &&
-                           weight->size(0) == ids.size();
+  const auto* const weight =
+      place < values.size() ? values[place].ref().as<at::Tensor>() : nullptr;
+  const bool has_weights =
+      weight != nullptr && weight->dim() == 1 && weight->size(0) == ids.size();
   for (std::int64_t i = 0; i < ids.size(); ++i) {
     const bool counts = !has_weights || (*weight)[i].item<double>() != 0;
     job.ids.push_back(ids.values()[static_cast<std::size_t>(i)]);

@@ -85,25 +85,27 @@ void accuracies(const Choice& choice) {
   for (const std::int64_t n : {50, 200}) {
     const std::string rest = ", n = " + std::to_string(n);
     measure_comparisons(
-        choice, {"accuracy .90, .90" + rest, 0, metric,
-                 [=] { return paired_labels(right(0.85, 0.05, 0.05), n); }},
+        choice,
+        {"accuracy .90, .90" + rest, 0, metric,
+         [=] { return paired_labels(right(0.85, 0.05, 0.05), n); }},
         {Method::kJackknife});
     measure_comparisons(
-        choice, {"accuracy .92, .86" + rest, 0.06, metric,
-                 [=] { return paired_labels(right(0.82, 0.10, 0.04), n); }},
+        choice,
+        {"accuracy .92, .86" + rest, 0.06, metric,
+         [=] { return paired_labels(right(0.82, 0.10, 0.04), n); }},
         {Method::kJackknife});
     measure_comparisons(
-        choice, {"accuracy .99, .99" + rest, 0, metric,
-                 [=] { return paired_labels(right(0.98, 0.01, 0.01), n); }},
+        choice,
+        {"accuracy .99, .99" + rest, 0, metric,
+         [=] { return paired_labels(right(0.98, 0.01, 0.01), n); }},
         {Method::kJackknife});
     // Of 40 % positives, 80 % and 75 % are found, and as many wrong ones.
     measure_comparisons(
         choice, {"F1 .80, .75" + rest, 0.05,
                  [] { return OwnedMetric(BinaryF1Score()); },
                  [=] {
-                   return paired_labels({0.47, 0.05, 0.03, 0.05, 0.05, 0.03,
-                                         0.05, 0.27},
-                                        n);
+                   return paired_labels(
+                       {0.47, 0.05, 0.03, 0.05, 0.05, 0.03, 0.05, 0.27}, n);
                  }});
   }
 }
@@ -123,22 +125,18 @@ void areas(const Choice& choice) {
         ", " + std::to_string(positives) + " of " + std::to_string(n);
     for (const double second : {0.8, 0.85}) {
       measure_comparisons(
-          choice,
-          {"AUROC .85, " + std::to_string(second).substr(1, 3) + rest,
-           0.85 - second, metric,
-           [=, p = positives, n = n] {
-             return paired_scores(p, n, 0.85, second);
-           }});
+          choice, {"AUROC .85, " + std::to_string(second).substr(1, 3) + rest,
+                   0.85 - second, metric, [=, p = positives, n = n] {
+                     return paired_scores(p, n, 0.85, second);
+                   }});
     }
-    measure_comparisons(choice,
-                        {"average precision of equal models" + rest, 0,
-                         precision,
-                         [=, p = positives, n = n] {
-                           Rows rows = paired_scores(p, n, 0.85, 0.85);
-                           rows.preds = rows.preds.sigmoid();
-                           rows.other = rows.other.sigmoid();
-                           return rows;
-                         }});
+    measure_comparisons(choice, {"average precision of equal models" + rest, 0,
+                                 precision, [=, p = positives, n = n] {
+                                   Rows rows = paired_scores(p, n, 0.85, 0.85);
+                                   rows.preds = rows.preds.sigmoid();
+                                   rows.other = rows.other.sigmoid();
+                                   return rows;
+                                 }});
   }
 }
 
@@ -149,7 +147,8 @@ void means(const Choice& choice) {
     for (const bool has_tails : {false, true}) {
       measure_comparisons(
           choice,
-          {(has_tails ? "MSE of equal models, t3 errors" : "MSE of equal models") +
+          {(has_tails ? "MSE of equal models, t3 errors"
+                      : "MSE of equal models") +
                rest,
            0, metric, [=] { return paired_errors(n, 1, has_tails); }},
           {Method::kPoisson});

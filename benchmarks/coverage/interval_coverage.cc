@@ -63,12 +63,11 @@ void proportions(const Choice& choice) {
   for (const double p : {0.9, 0.99}) {
     for (const std::int64_t n : {30, 50, 200}) {
       const std::vector<double> all = {p / 2, (1 - p) / 2, (1 - p) / 2, p / 2};
-      measure_intervals(
-          choice,
-          {named("accuracy", p, rows_text(n)), p,
-           [] { return OwnedMetric(BinaryAccuracy()); },
-           [=] { return labels(all, n); }},
-          {Method::kClopperPearson, Method::kJackknife});
+      measure_intervals(choice,
+                        {named("accuracy", p, rows_text(n)), p,
+                         [] { return OwnedMetric(BinaryAccuracy()); },
+                         [=] { return labels(all, n); }},
+                        {Method::kClopperPearson, Method::kJackknife});
     }
   }
   for (const auto& [f1, positives] : {std::pair{0.8, 0.5}, {0.95, 0.1}}) {
@@ -92,9 +91,9 @@ std::vector<double> confusion(const std::vector<double>& prior, double recall) {
   std::vector<double> all;
   for (std::size_t t = 0; t < prior.size(); ++t) {
     for (std::size_t p = 0; p < prior.size(); ++p) {
-      all.push_back(prior[t] *
-                    (p == t ? recall
-                            : (1 - recall) / double(prior.size() - 1)));
+      all.push_back(prior[t] * (p == t
+                                    ? recall
+                                    : (1 - recall) / double(prior.size() - 1)));
     }
   }
   return all;
@@ -150,14 +149,15 @@ void averages(const Choice& choice) {
   }
   for (const std::int64_t n : {30, 100}) {
     measure_intervals(
-        choice, {named("label accuracy", 0.99, "5 labels, " + rows_text(n)),
-                 0.99, [] { return OwnedMetric(MultilabelAccuracy(5)); },
-                 [n] {
-                   const at::Tensor target = uniform({n, 5}).lt(0.3);
-                   return Rows{target.logical_xor(uniform({n, 5}).lt(0.01))
-                                   .to(at::kLong),
-                               target.to(at::kLong)};
-                 }});
+        choice,
+        {named("label accuracy", 0.99, "5 labels, " + rows_text(n)), 0.99,
+         [] { return OwnedMetric(MultilabelAccuracy(5)); },
+         [n] {
+           const at::Tensor target = uniform({n, 5}).lt(0.3);
+           return Rows{
+               target.logical_xor(uniform({n, 5}).lt(0.01)).to(at::kLong),
+               target.to(at::kLong)};
+         }});
   }
 }
 
@@ -194,13 +194,13 @@ void areas(const Choice& choice) {
         {named("AUROC", area, std::to_string(patients) + " patients"), area,
          auroc,
          [patients] {
-           const at::Tensor groups =
-               at::arange(patients).repeat_interleave(10);
+           const at::Tensor groups = at::arange(patients).repeat_interleave(10);
            const at::Tensor target = groups.remainder(2);
-           return Rows{
-               normal({patients}).repeat_interleave(10) +
-                   normal({10 * patients}) + target,
-               target, {}, groups};
+           return Rows{normal({patients}).repeat_interleave(10) +
+                           normal({10 * patients}) + target,
+                       target,
+                       {},
+                       groups};
          }},
         {Method::kPoisson, Method::kJackknife});
   }
@@ -255,43 +255,43 @@ void errors(const Choice& choice) {
     const auto rest = rows_text(n);
     const auto normals = [=] { return from(normal({n})); };
     const auto logs = [=] { return from(normal({n}).exp()); };
-    measure_intervals(choice, {"MSE of normal errors, " + rest, 1, squared,
-                               normals},
+    measure_intervals(choice,
+                      {"MSE of normal errors, " + rest, 1, squared, normals},
                       {Method::kPoisson});
     measure_intervals(choice,
                       {"MAE of normal errors, " + rest,
                        std::sqrt(2 / internal::kPi), absolute, normals},
                       {Method::kPoisson});
-    measure_intervals(choice,
-                      {"median error of normal errors, " + rest,
-                       internal::intervals::normal_quantile(0.75),
-                       [] { return OwnedMetric(MedianAbsoluteError()); },
-                       normals});
-    measure_intervals(choice, {"MSE of lognormal errors, " + rest,
-                               std::exp(2.0), squared, logs},
-                      {Method::kPoisson});
+    measure_intervals(
+        choice, {"median error of normal errors, " + rest,
+                 internal::intervals::normal_quantile(0.75),
+                 [] { return OwnedMetric(MedianAbsoluteError()); }, normals});
+    measure_intervals(
+        choice,
+        {"MSE of lognormal errors, " + rest, std::exp(2.0), squared, logs},
+        {Method::kPoisson});
     // Of a calibrated model, whose predictions are uniform.
     const auto calibrated = [=] {
       const at::Tensor p = uniform({n});
       return Rows{p, uniform({n}).lt(p).to(at::kLong)};
     };
-    measure_intervals(choice, {"Brier score, " + rest, 1. / 6,
-                               [] { return OwnedMetric(BinaryBrierScore()); },
-                               calibrated},
+    measure_intervals(
+        choice,
+        {"Brier score, " + rest, 1. / 6,
+         [] { return OwnedMetric(BinaryBrierScore()); }, calibrated},
+        {Method::kPoisson});
+    measure_intervals(choice,
+                      {"log loss, " + rest, 0.5,
+                       [] { return OwnedMetric(BinaryLogLoss()); }, calibrated},
                       {Method::kPoisson});
-    measure_intervals(choice, {"log loss, " + rest, 0.5,
-                               [] { return OwnedMetric(BinaryLogLoss()); },
-                               calibrated},
-                      {Method::kPoisson});
-    measure_intervals(choice, {"mean, 2 % of rows are 5, others .01, " + rest,
-                               0.02 * 5 + 0.98 * 0.01,
-                               [] { return OwnedMetric(MeanMetric()); },
-                               [=] {
-                                 return Rows{
-                                     uniform({n}).lt(0.02).to(at::kDouble)
-                                         .mul(4.99).add(0.01),
-                                     {}};
-                               }});
+    measure_intervals(
+        choice,
+        {"mean, 2 % of rows are 5, others .01, " + rest, 0.02 * 5 + 0.98 * 0.01,
+         [] { return OwnedMetric(MeanMetric()); },
+         [=] {
+           return Rows{
+               uniform({n}).lt(0.02).to(at::kDouble).mul(4.99).add(0.01), {}};
+         }});
   }
 }
 
@@ -320,24 +320,24 @@ void groups(const Choice& choice) {
   for (const std::int64_t count : {3, 5, 8, 10, 20, 50, 200}) {
     const at::Tensor ids = at::arange(count).repeat_interleave(10);
     const std::string rest = std::to_string(count) + " groups of 10";
-    measure_intervals(choice,
-                      {"accuracy .9, " + rest, 0.9,
-                       [] { return OwnedMetric(BinaryAccuracy()); },
-                       [=] {
-                         const at::Tensor right = uniform({10 * count}).lt(
-                             beta(4.5, 0.5, count).repeat_interleave(10));
-                         return Rows{right.to(at::kLong),
-                                     at::full({10 * count}, 1), {}, ids};
-                       }});
-    measure_intervals(choice, {"MSE 2, " + rest, 2,
-                               [] { return OwnedMetric(MeanSquaredError()); },
-                               [=] {
-                                 const at::Tensor errors =
-                                     normal({count}).repeat_interleave(10) +
-                                     normal({10 * count});
-                                 return Rows{errors, at::zeros_like(errors),
-                                             {}, ids};
-                               }});
+    measure_intervals(
+        choice,
+        {"accuracy .9, " + rest, 0.9,
+         [] { return OwnedMetric(BinaryAccuracy()); },
+         [=] {
+           const at::Tensor right =
+               uniform({10 * count})
+                   .lt(beta(4.5, 0.5, count).repeat_interleave(10));
+           return Rows{right.to(at::kLong), at::full({10 * count}, 1), {}, ids};
+         }});
+    measure_intervals(
+        choice,
+        {"MSE 2, " + rest, 2, [] { return OwnedMetric(MeanSquaredError()); },
+         [=] {
+           const at::Tensor errors =
+               normal({count}).repeat_interleave(10) + normal({10 * count});
+           return Rows{errors, at::zeros_like(errors), {}, ids};
+         }});
   }
   // One group of 200 rows, and 19 of 5.
   const at::Tensor ids =
@@ -393,27 +393,28 @@ void retrieval(const Choice& choice) {
   measure("MRR", mrr, 50, 10, 0.3);
   // One relevant document of 5, first in 97 % of queries.
   measure_intervals(
-      choice,
-      {"hit rate .97, 50 queries", 0.97,
-       [] {
-         return OwnedMetric(
-             RetrievalHitRate(RetrievalHitRateOptions().top_k(1)));
-       },
-       [] {
-         const at::Tensor indexes = at::arange(50).repeat_interleave(5);
-         const at::Tensor places = at::arange(250).remainder(5);
-         const at::Tensor hit =
-             uniform({50}).lt(0.97).repeat_interleave(5).to(at::kLong);
-         return Rows{places.to(at::kDouble),
-                     places.eq(hit.mul(3).add(1)).to(at::kLong), indexes};
-       }});
+      choice, {"hit rate .97, 50 queries", 0.97,
+               [] {
+                 return OwnedMetric(
+                     RetrievalHitRate(RetrievalHitRateOptions().top_k(1)));
+               },
+               [] {
+                 const at::Tensor indexes = at::arange(50).repeat_interleave(5);
+                 const at::Tensor places = at::arange(250).remainder(5);
+                 const at::Tensor hit =
+                     uniform({50}).lt(0.97).repeat_interleave(5).to(at::kLong);
+                 return Rows{places.to(at::kDouble),
+                             places.eq(hit.mul(3).add(1)).to(at::kLong),
+                             indexes};
+               }});
 }
 
 // How much the width of one sample's interval varies over 200 seeds.
 void seeds(const Choice& choice) {
   if (!choice.includes("seeds")) return;
   const WarningGuard quiet([](const MetricWarning&) {});
-  std::printf("\n| width over 200 seeds | standard deviation, %% |\n|---|---|\n");
+  std::printf(
+      "\n| width over 200 seeds | standard deviation, %% |\n|---|---|\n");
   for (const std::int64_t n : {150, 300, 1000, 10'000}) {
     const at::Tensor x = normal({n});
     const at::Tensor y = x * 0.8 + normal({n}) * 0.6;
@@ -428,9 +429,9 @@ void seeds(const Choice& choice) {
       squares += (ends.high - ends.low) * (ends.high - ends.low);
     }
     const double mean = sum / kSeeds;
-    std::printf("| Pearson, %s | %.1f |\n", rows_text(n).c_str(),
-                100 * std::sqrt(std::max(squares / kSeeds / mean / mean - 1,
-                                         0.0)));
+    std::printf(
+        "| Pearson, %s | %.1f |\n", rows_text(n).c_str(),
+        100 * std::sqrt(std::max(squares / kSeeds / mean / mean - 1, 0.0)));
   }
 }
 

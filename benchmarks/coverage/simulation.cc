@@ -136,7 +136,8 @@ void measure_intervals(const Choice& choice, const Situation& situation,
       counts[m].add(interval.low.item<double>(), interval.high.item<double>(),
                     situation.truth, !interval.flags.empty());
       if (m == 0 && run == 0) {
-        automatic = internal::OptionType<IntervalMethod>::print(metric.method());
+        automatic =
+            internal::OptionType<IntervalMethod>::print(metric.method());
       }
     }
   }
@@ -157,8 +158,7 @@ void print_comparison_head() {
       "p < .05 |\n|---|---|---|---|---|---|---|\n");
 }
 
-void measure_comparisons(const Choice& choice,
-                         const PairedSituation& situation,
+void measure_comparisons(const Choice& choice, const PairedSituation& situation,
                          const std::vector<ComparisonMethod>& methods) {
   if (!choice.includes(situation.name)) return;
   const WarningGuard quiet([](const MetricWarning&) {});

@@ -70,8 +70,7 @@ struct PairedSituation {
 /// Prints a line for each method: how often intervals hold the difference, and
 /// how often p is below 0.05: the error of the first kind where there is no
 /// difference, and otherwise the power.
-void measure_comparisons(const Choice& choice,
-                         const PairedSituation& situation,
+void measure_comparisons(const Choice& choice, const PairedSituation& situation,
                          const std::vector<ComparisonMethod>& methods = {});
 void print_comparison_head();
 

@@ -167,8 +167,7 @@ class BinaryCalibrationError final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryCalibrationError";
-  static constexpr const char* kNoInterval =
-      internal::kNoIntervalOfGaps;
+  static constexpr const char* kNoInterval = internal::kNoIntervalOfGaps;
   static constexpr MetricSummary kSummary =
       MetricSummary{
           "Gap between predicted probabilities and observed frequencies.",
@@ -217,8 +216,7 @@ class MulticlassCalibrationError final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassCalibrationError";
-  static constexpr const char* kNoInterval =
-      internal::kNoIntervalOfGaps;
+  static constexpr const char* kNoInterval = internal::kNoIntervalOfGaps;
   static constexpr MetricSummary kSummary =
       MetricSummary{"Gap between confidence and accuracy.",
                     "[0, 1]",

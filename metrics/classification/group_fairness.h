@@ -228,8 +228,7 @@ class BinaryFairness final : public MetricOf<BinaryFairness, BinaryGroupCounts,
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryFairness";
-  static constexpr const char* kNoInterval =
-      internal::kNoIntervalOfRatios;
+  static constexpr const char* kNoInterval = internal::kNoIntervalOfRatios;
   static constexpr MetricSummary kSummary =
       MetricSummary{"Lowest over highest rate among groups.",
                     "[0, 1]",

@@ -28,8 +28,7 @@ class HomogeneityScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "HomogeneityScore";
-  static constexpr const char* kNoInterval =
-      internal::kNoIntervalOfInformation;
+  static constexpr const char* kNoInterval = internal::kNoIntervalOfInformation;
   static constexpr MetricSummary kSummary{
       "Whether clusters hold samples of a single class.",
       "[0, 1]",
@@ -62,8 +61,7 @@ class CompletenessScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CompletenessScore";
-  static constexpr const char* kNoInterval =
-      internal::kNoIntervalOfInformation;
+  static constexpr const char* kNoInterval = internal::kNoIntervalOfInformation;
   static constexpr MetricSummary kSummary{
       "Whether samples of a class are in a single cluster.",
       "[0, 1]",
@@ -111,8 +109,7 @@ class VMeasureScore final : public MetricOf<VMeasureScore, LabelPairs,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "VMeasureScore";
-  static constexpr const char* kNoInterval =
-      internal::kNoIntervalOfInformation;
+  static constexpr const char* kNoInterval = internal::kNoIntervalOfInformation;
   static constexpr MetricSummary kSummary{
       "The harmonic mean of homogeneity and completeness.",
       "[0, 1]",

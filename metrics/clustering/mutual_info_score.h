@@ -32,8 +32,7 @@ class MutualInfoScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MutualInfoScore";
-  static constexpr const char* kNoInterval =
-      internal::kNoIntervalOfInformation;
+  static constexpr const char* kNoInterval = internal::kNoIntervalOfInformation;
   static constexpr MetricSummary kSummary{
       "What predicted clusters say about the true ones, in nats.", "[0, inf)",
       "", "mutual information, mi",
@@ -97,8 +96,7 @@ class NormalizedMutualInfoScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "NormalizedMutualInfoScore";
-  static constexpr const char* kNoInterval =
-      internal::kNoIntervalOfInformation;
+  static constexpr const char* kNoInterval = internal::kNoIntervalOfInformation;
   static constexpr MetricSummary kSummary{
       "Mutual information over a mean of both entropies.",
       "[0, 1]",

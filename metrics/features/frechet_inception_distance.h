@@ -39,8 +39,7 @@ class FrechetInceptionDistance final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "FrechetInceptionDistance";
-  static constexpr const char* kNoInterval =
-      internal::kNoIntervalOfFeatures;
+  static constexpr const char* kNoInterval = internal::kNoIntervalOfFeatures;
   static constexpr MetricSummary kSummary{
       "Distance of real and generated features as normal distributions.",
       "[0, inf)",

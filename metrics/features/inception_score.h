@@ -51,8 +51,7 @@ class InceptionScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "InceptionScore";
-  static constexpr const char* kNoInterval =
-      internal::kNoIntervalOfFeatures;
+  static constexpr const char* kNoInterval = internal::kNoIntervalOfFeatures;
   static constexpr MetricSummary kSummary{
       "How certain a classifier is of samples, and how various they are.",
       "[1, C]",

@@ -53,8 +53,7 @@ class MemorizationInformedFrechetInceptionDistance final
   using MetricOf::MetricOf;
   static constexpr const char* kName =
       "MemorizationInformedFrechetInceptionDistance";
-  static constexpr const char* kNoInterval =
-      internal::kNoIntervalOfFeatures;
+  static constexpr const char* kNoInterval = internal::kNoIntervalOfFeatures;
   static constexpr MetricSummary kSummary{
       "Frechet distance, divided by how near to real ones samples are.",
       "[0, inf)",

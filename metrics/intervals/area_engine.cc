@@ -25,10 +25,10 @@ class AreaEngine final : public IntervalEngine {
                    const std::vector<std::int64_t>&) const override {
     const bool takes_weights =
         pairs_.takes_weights && method() != IntervalMethod::kNewcombe;
-    check_counted(*metric_,
-                  takes_weights && inputs.size() > 2 ? inputs.slice(0, 2)
-                                                     : inputs,
-                  pairs_.target_dims);
+    check_counted(
+        *metric_,
+        takes_weights && inputs.size() > 2 ? inputs.slice(0, 2) : inputs,
+        pairs_.target_dims);
     return observe_batch(*metric_, inputs);
   }
   Intervals intervals(const AnyState& state,

@@ -42,10 +42,10 @@ class CellEngine final : public IntervalEngine {
       if (mover) bounds.push_back(*mover);
     }
     if (bounds.empty()) {
-      bounds = is_formula
-                   ? delta_bounds(*metric_, table, value, cells_,
-                                  options_.level())
-                   : poisson_cell_bounds(*metric_, table, value, options_);
+      bounds =
+          is_formula
+              ? delta_bounds(*metric_, table, value, cells_, options_.level())
+              : poisson_cell_bounds(*metric_, table, value, options_);
       if (method() == IntervalMethod::kMover) {
         for (Bounds& own : bounds) own.method = IntervalMethod::kLogitDelta;
       }

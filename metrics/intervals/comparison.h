@@ -56,10 +56,10 @@ struct Comparison {
   at::Tensor degrees_of_freedom;
   double level = 0;
   ComparisonMethod method = ComparisonMethod::kAuto;  ///< the one used
-  std::int64_t n = 0;         ///< rows that came, over all ranks
-  double counted = 0;         ///< see Interval
-  double units = 0;           ///< that count
-  std::string unit = "row";   ///< "row", "group", "query", "image"
+  std::int64_t n = 0;           ///< rows that came, over all ranks
+  double counted = 0;           ///< see Interval
+  double units = 0;             ///< that count
+  std::string unit = "row";     ///< "row", "group", "query", "image"
   std::int64_t replicates = 0;  ///< or blocks; 0 for formulas
   /// Replicates, or blocks, in which either has no value: the most for any
   /// element.

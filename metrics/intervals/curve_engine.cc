@@ -198,10 +198,9 @@ Intervals CurveEngine::intervals(const AnyState& state,
   Bounds bounds;
   bounds.flags.add(IntervalFlag::kFewUnits,
                    area.clusters < (count.are_groups ? kFewGroups : kFewRows));
-  bounds.flags.add(
-      IntervalFlag::kSmallClass,
-      std::min(area.estimate.positives, area.estimate.negatives) <
-          kSmallestClass);
+  bounds.flags.add(IntervalFlag::kSmallClass,
+                   std::min(area.estimate.positives, area.estimate.negatives) <
+                       kSmallestClass);
   if (value.values[0] == value.values[0]) {
     const double error = area.estimate.standard_error;
     bounds.standard_error = error;

@@ -203,9 +203,8 @@ PrecisionWithoutEach precision_without_each(std::vector<CurveSample> samples) {
       below_negative -= step.own * precision / step.all;
       for (std::size_t j = begin; j < step.end; ++j) {
         const bool is_positive = samples[j].is_positive;
-        const double change = is_positive
-                                  ? precision + below_positive - value
-                                  : below_negative;
+        const double change =
+            is_positive ? precision + below_positive - value : below_negative;
         result.without[j] = value - samples[j].weight * change / positives;
       }
       continue;

@@ -49,8 +49,8 @@ class DeleteOneEngine final : public IntervalEngine {
       UnitValues values;
       values.value = value.values[0];
       values.without = std::move(without.without);
-      bounds = Bounds::of(
-          unit_interval(values, basis, range_, options_.level()));
+      bounds =
+          Bounds::of(unit_interval(values, basis, range_, options_.level()));
       if (bounds.method == IntervalMethod::kJackknife) {
         bounds.method = IntervalMethod::kDeleteOne;
       }
@@ -94,9 +94,8 @@ std::unique_ptr<IntervalEngine> delete_one_engine(
       sampling.scores->area != CurveArea::kPrecisionRecall) {
     return nullptr;
   }
-  return std::make_unique<DeleteOneEngine>(std::move(metric), options,
-                                           *std::move(sampling.scores),
-                                           sampling.range);
+  return std::make_unique<DeleteOneEngine>(
+      std::move(metric), options, *std::move(sampling.scores), sampling.range);
 }
 
 }  // namespace tally::internal::intervals

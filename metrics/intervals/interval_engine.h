@@ -31,11 +31,11 @@ FlatResult flat_result(const Metric& metric, const AnyState& state);
 
 /// What there is of all rows.
 struct RowCount {
-  std::int64_t rows = 0;    ///< that came
+  std::int64_t rows = 0;     ///< that came
   std::int64_t weighed = 0;  ///< whose weight is not 0
-  std::int64_t units = 0;   ///< groups, or rows
-  bool are_groups = false;  ///< of rows, or of a metric's own units
-  std::int64_t digest = 0;  ///< of the ids, in any order
+  std::int64_t units = 0;    ///< groups, or rows
+  bool are_groups = false;   ///< of rows, or of a metric's own units
+  std::int64_t digest = 0;   ///< of the ids, in any order
 };
 
 /// A value, and those of each of its elements in replicates or without units.

@@ -94,9 +94,8 @@ std::unique_ptr<IntervalEngine> automatic_engine(
   if (options.grouped()) {
     if (auto engine = clustered_engine(metric, options)) return engine;
   } else {
-    for (const Make make :
-         {proportion_engine, cell_engine, area_engine, delete_one_engine,
-          order_engine}) {
+    for (const Make make : {proportion_engine, cell_engine, area_engine,
+                            delete_one_engine, order_engine}) {
       if (auto engine = make(metric, options)) return engine;
     }
   }
@@ -147,8 +146,8 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
                     " has no interval: the largest and smallest values of "
                     "resampled rows do not vary like those of new rows");
   const char* const refusal = metric->sampling().refusal;
-  TORCH_CHECK_VALUE(refusal == nullptr, metric->name(), " has no interval: ",
-                    refusal);
+  TORCH_CHECK_VALUE(refusal == nullptr, metric->name(),
+                    " has no interval: ", refusal);
   TORCH_CHECK_VALUE(!options.grouped() || !is_formula(options.method()),
                     "expected method jackknife, obuchowski, poisson or "
                     "double_or_nothing for grouped rows, got ",

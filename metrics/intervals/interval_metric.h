@@ -86,11 +86,11 @@ std::vector<IntervalMethod> interval_methods(const Metric& metric);
 /// Errors: c10::ValueError for metrics without such an interval (extremes,
 /// whose bootstrap is inconsistent: MaxMetric, MinMetric, MaxError; estimates
 /// whose bias resampling doubles: calibration errors, FID, mutual information,
-/// ratios of extremes; values that depend on batches), for methods that do not fit the metric, and for sizes of
-/// results that depend on the data; for inputs that the method does not take,
-/// numbers of ids and rows that differ, ids that repeat (unless `grouped`), and
-/// those of the metric. A call that throws leaves everything unchanged. Not
-/// differentiable.
+/// ratios of extremes; values that depend on batches), for methods that do not
+/// fit the metric, and for sizes of results that depend on the data; for inputs
+/// that the method does not take, numbers of ids and rows that differ, ids that
+/// repeat (unless `grouped`), and those of the metric. A call that throws
+/// leaves everything unchanged. Not differentiable.
 ///
 /// Thread-safety: as for Metric.
 ///

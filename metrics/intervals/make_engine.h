@@ -38,9 +38,9 @@ std::unique_ptr<IntervalEngine> order_engine(std::unique_ptr<Metric>& metric,
 std::unique_ptr<IntervalEngine> delete_one_engine(
     std::unique_ptr<Metric>& metric, const IntervalOptions& options);
 
-/// Obuchowski's intervals of rows in groups, and replicates of the areas under exact curves of a binary classifier: AUROC and
-/// average precision. Takes the metric if it is such a one, and otherwise
-/// returns null.
+/// Obuchowski's intervals of rows in groups, and replicates of the areas under
+/// exact curves of a binary classifier: AUROC and average precision. Takes the
+/// metric if it is such a one, and otherwise returns null.
 std::unique_ptr<IntervalEngine> curve_engine(std::unique_ptr<Metric>& metric,
                                              const IntervalOptions& options);
 

@@ -71,9 +71,9 @@ struct AreaComparison {
 ///
 /// first, second: real [N], target: 0 and 1 [N]. NaN unless each class occurs
 /// twice. Where no row's place among the others differs more than another's,
-/// there is no interval; then p is 1 if the areas are equal, and NaN otherwise. Throws c10::ValueError for other inputs, see
-/// delong(), and a level outside (0, 1).
-/// Source: DeLong, DeLong and Clarke-Pearson 1988.
+/// there is no interval; then p is 1 if the areas are equal, and NaN otherwise.
+/// Throws c10::ValueError for other inputs, see delong(), and a level outside
+/// (0, 1). Source: DeLong, DeLong and Clarke-Pearson 1988.
 ///
 /// Example:
 ///     AreaComparison areas = compare_areas(x, y, target, 0.95);

@@ -199,9 +199,8 @@ AreaEstimate delong(const ScoredSamples& samples) {
   estimate.effective_positives = p * p / all.squared_positives;
   estimate.effective_negatives = q * q / all.squared_negatives;
   // P / (P - 1) / p^2, which is 1 / p / (p - 1) without weights.
-  const double variance =
-      of_positives / (p * p - all.squared_positives) +
-      of_negatives / (q * q - all.squared_negatives);
+  const double variance = of_positives / (p * p - all.squared_positives) +
+                          of_negatives / (q * q - all.squared_negatives);
   estimate.standard_error = variance >= 0 && std::isfinite(variance)
                                 ? std::sqrt(variance)
                                 : internal::kNaN;

@@ -166,8 +166,7 @@ Replicates replicates_of(const Json& json) {
             replicates.by_unit->are_means.size() == elements,
         "replicates: expected values without each of ",
         replicates.by_unit->ids.size(), " units for ", elements,
-        " numbers, got ", count, " for ",
-        replicates.by_unit->are_means.size());
+        " numbers, got ", count, " for ", replicates.by_unit->are_means.size());
   }
   return replicates;
 }
@@ -374,9 +373,9 @@ Comparisons compare(const Replicates& first, const Replicates& second,
     part.first = value;
     part.second = second.values[name];
     part.difference = value.sub(part.second).contiguous();
-    for (at::Tensor* tensor : {&part.low, &part.high, &part.p_value,
-                               &part.standard_error,
-                               &part.degrees_of_freedom}) {
+    for (at::Tensor* tensor :
+         {&part.low, &part.high, &part.p_value, &part.standard_error,
+          &part.degrees_of_freedom}) {
       *tensor = at::empty(value.sizes(), at::kDouble);
     }
     const std::int64_t elements = value.numel();

@@ -26,9 +26,9 @@ using internal::intervals::PhiloxStream;
 struct RowIds {
   std::int64_t rows = 0;
   std::int64_t weightless = 0;  // whose weight is 0
-  std::int64_t numbered = 0;  // rows whose id is their number
-  Rows ids;                   // int64, of those that have ids of their own
-  Rows groups;                // int64, of the groups, some more than once
+  std::int64_t numbered = 0;    // rows whose id is their number
+  Rows ids;                     // int64, of those that have ids of their own
+  Rows groups;                  // int64, of the groups, some more than once
   // Sums of the halves of a hash of each id: equal for the same ids in any
   // order.
   std::int64_t low_digest = 0;
@@ -116,7 +116,8 @@ RowMetric::RowMetric(Rules rules, const Metric& metric, AnyState identity,
       weight_place_ = i + added_inputs;
     }
   }
-  if (const auto place = metric.sampling().unit_input; place && !rules.grouped) {
+  if (const auto place = metric.sampling().unit_input;
+      place && !rules.grouped) {
     unit_place_ = *place + added_inputs;
   }
   const bool on_cpu = metric.metric_options().compute_on_cpu();
@@ -176,9 +177,9 @@ std::vector<std::int64_t> RowMetric::ids_of_units(const SampleIds* ids,
                       ": expected the input that says the units, got ",
                       inputs.size(), " inputs");
     const auto* const units = inputs[*unit_place_].as<at::Tensor>();
-    TORCH_CHECK_VALUE(
-        units != nullptr && units->defined() && units->dim() <= 1, rules_.owner,
-        ": expected a tensor [N] that says the units of rows");
+    TORCH_CHECK_VALUE(units != nullptr && units->defined() && units->dim() <= 1,
+                      rules_.owner,
+                      ": expected a tensor [N] that says the units of rows");
     return SampleIds(units->reshape(-1).cpu()).values();
   }
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows));
@@ -216,9 +217,8 @@ std::vector<AnyState> RowMetric::observe_rows(const SampleIds* ids,
     batch_ids.digest(own);
   }
   std::vector<AnyState> batch;
-  batch.push_back(
-      observe(weighed.inputs(), rules_.uses_ids ? own
-                                                : std::vector<std::int64_t>()));
+  batch.push_back(observe(weighed.inputs(),
+                          rules_.uses_ids ? own : std::vector<std::int64_t>()));
   batch.push_back(AnyState::of(std::move(batch_ids)));
   return batch;
 }
@@ -254,10 +254,9 @@ internal::intervals::RowCount RowMetric::count_of(
                     ? static_cast<std::int64_t>(ids.distinct_groups().size())
                     : count.weighed;
   count.are_groups = rules_.grouped;
-  count.digest =
-      static_cast<std::int64_t>(static_cast<std::uint64_t>(ids.high_digest)
-                                    << 32 ^
-                                static_cast<std::uint64_t>(ids.low_digest));
+  count.digest = static_cast<std::int64_t>(
+      static_cast<std::uint64_t>(ids.high_digest) << 32 ^
+      static_cast<std::uint64_t>(ids.low_digest));
   return count;
 }
 

@@ -87,8 +87,8 @@ AnyState in_order(const AnyState& batch,
       continue;
     }
     const at::Tensor rows = field.as_rows().tensor().detach();
-    field.as_rows() = Rows(
-        rows.index_select(0, tensor_of(order).to(rows.device())));
+    field.as_rows() =
+        Rows(rows.index_select(0, tensor_of(order).to(rows.device())));
   }
   return sorted;
 }
@@ -153,8 +153,7 @@ UnitEngine::UnitEngine(std::unique_ptr<Metric> metric,
 }
 
 AnyState UnitEngine::identity() const {
-  return AnyState::of(
-      UnitStates(empty_, {options_.blocks(), options_.seed()}));
+  return AnyState::of(UnitStates(empty_, {options_.blocks(), options_.seed()}));
 }
 
 StateKey UnitEngine::key() const {
@@ -201,8 +200,8 @@ AnyState UnitEngine::observe(Inputs inputs,
   }
   bool has_rows = false;
   for (const InputRef& input : inputs) has_rows = has_rows || input.rows() >= 0;
-  const at::Tensor sums = adds_up_ && has_rows ? sampling_.row_sums(inputs)
-                                               : at::Tensor();
+  const at::Tensor sums =
+      adds_up_ && has_rows ? sampling_.row_sums(inputs) : at::Tensor();
   const RowSums reader(adds_up_ ? whole : metric_->make_state());
   if (sums.defined() && sums.size(1) == reader.width()) {
     const std::int64_t width = reader.width();
@@ -210,7 +209,8 @@ AnyState UnitEngine::observe(Inputs inputs,
     const auto* from = sums.const_data_ptr<double>();
     for (std::size_t row = 0; row < ids.size(); ++row, from += width) {
       const auto code = static_cast<std::size_t>(units.codes[row]);
-      auto* const into = by_unit.data() + code * static_cast<std::size_t>(width);
+      auto* const into =
+          by_unit.data() + code * static_cast<std::size_t>(width);
       bool is_empty = true;
       for (std::int64_t i = 0; i < width; ++i) {
         into[i] += from[i];
@@ -282,9 +282,8 @@ DrawnUnits UnitEngine::units_of(const AnyState& state,
     counted.push_back(unit.state);
   }
   drawn.basis.are_groups = count.are_groups;
-  drawn.basis.units = list.are_blocks
-                          ? static_cast<double>(count.units)
-                          : static_cast<double>(counted.size());
+  drawn.basis.units = list.are_blocks ? static_cast<double>(count.units)
+                                      : static_cast<double>(counted.size());
   drawn.basis.deciding = deciding_rows(sampling_, rests.back());
   for (std::size_t v = 0; v < drawn.elements.size(); ++v) {
     UnitValues& own = drawn.elements[v];

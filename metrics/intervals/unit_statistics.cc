@@ -63,9 +63,7 @@ bool varies(double value, double standard_error) {
 }
 
 // exp(x), straight from 1 on: few rows must not give ends without measure.
-double stretched(double x) {
-  return x <= 1 ? std::exp(x) : std::exp(1.0) * x;
-}
+double stretched(double x) { return x <= 1 ? std::exp(x) : std::exp(1.0) * x; }
 
 // Hall's transformation of t, which removes the skewness of a mean.
 IntervalBounds hall_ends(double value, const UnitSpread& spread, double t,
@@ -230,16 +228,16 @@ UnitInterval unit_interval(const UnitValues& values, const UnitBasis& basis,
   if (is_share && range.high == 1 && is_mean && !basis.are_divided() &&
       are_equal(basis.sizes) && are_proportions(values.alone)) {
     interval.method = IntervalMethod::kWilson;
-    interval.ends = wilson_interval(std::min(share, 1.0) * basis.units,
-                                    basis.units, level);
+    interval.ends =
+        wilson_interval(std::min(share, 1.0) * basis.units, basis.units, level);
     return interval;
   }
   if (!varies(value, spread.standard_error)) {
     interval.spread.flags.add(IntervalFlag::kNoVariation);
     const bool is_all = is_share && (share == 1 || (share == 0 && is_mean));
     if (!is_all) return interval;
-    const double count = std::floor(
-        basis.deciding < basis.units ? basis.deciding : basis.units);
+    const double count =
+        std::floor(basis.deciding < basis.units ? basis.deciding : basis.units);
     if (!(count >= 1)) return interval;
     interval.method = IntervalMethod::kClopperPearson;
     interval.ends = clopper_pearson_interval(share * count, count, level);
@@ -278,8 +276,7 @@ double sign_flip_p_value(const std::vector<double>& differences,
   constexpr double kRounding = 1e-12;
   double scale = 0;
   for (const double each : differences) scale += std::abs(each);
-  const double reached =
-      std::abs(sum_of(differences)) - kRounding * scale;
+  const double reached = std::abs(sum_of(differences)) - kRounding * scale;
   if (!(reached > 0)) return reached == reached ? 1 : kNaN;
   return differences.size() <= kMostExactSigns
              ? exact_flips(differences, reached)
@@ -287,8 +284,7 @@ double sign_flip_p_value(const std::vector<double>& differences,
 }
 
 UnitDifference unit_difference(const UnitValues& first,
-                               const UnitValues& second,
-                               const UnitBasis& basis,
+                               const UnitValues& second, const UnitBasis& basis,
                                const std::vector<std::int64_t>& ids,
                                const ValueRange& range, double level,
                                std::int64_t seed) {
@@ -324,10 +320,9 @@ UnitDifference unit_difference(const UnitValues& first,
   } else {
     spread.flags.add(IntervalFlag::kNoVariation);
   }
-  const bool has_signs = !basis.are_divided() &&
-                         basis.sizes.size() <= kMostSignUnits &&
-                         is_mean_of_units(first, basis) &&
-                         is_mean_of_units(second, basis);
+  const bool has_signs =
+      !basis.are_divided() && basis.sizes.size() <= kMostSignUnits &&
+      is_mean_of_units(first, basis) && is_mean_of_units(second, basis);
   spread.flags.add(IntervalFlag::kNoSmallP,
                    has_signs && basis.units < kFewestForP);
   if (has_signs) {

@@ -82,8 +82,7 @@ struct UnitDifference {
 /// is that of the signs of its units' differences: all of them for up to 16
 /// units, 4999 random ones for up to 200; otherwise of Student's t.
 UnitDifference unit_difference(const UnitValues& first,
-                               const UnitValues& second,
-                               const UnitBasis& basis,
+                               const UnitValues& second, const UnitBasis& basis,
                                const std::vector<std::int64_t>& ids,
                                const ValueRange& range, double level,
                                std::int64_t seed);

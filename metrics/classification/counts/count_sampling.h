@@ -64,13 +64,11 @@ inline constexpr CountRate kNegativePredictiveRate{
 inline constexpr auto kPositives = [](const ClassCounts& c) {
   return c.target;
 };
-inline constexpr CountRate kJaccardRate{[](const ClassCounts& c) -> Proportion {
-                                          return {c.tp, c.predicted + c.fn()};
-                                        },
-                                        nullptr,
-                                        [](double p) { return p / (2 - p); },
-                                        false,
-                                        kPositives};
+inline constexpr CountRate kJaccardRate{
+    [](const ClassCounts& c) -> Proportion {
+      return {c.tp, c.predicted + c.fn()};
+    },
+    nullptr, [](double p) { return p / (2 - p); }, false, kPositives};
 inline constexpr CountRate kF1Rate{kJaccardRate.share,
                                    [](double p) { return 2 * p / (1 + p); },
                                    kSame, false, kPositives};

@@ -95,10 +95,9 @@ TEST(CertaintyTest, OneUnitSaysNothing) {
 TEST(CertaintyTest, NoVariationSaysNothingOfOthers) {
   const at::Tensor ones = at::ones({30}, at::kDouble);
   expect_no_ends(interval_of(MeanSquaredError(), {}, ones, ones * 2));
-  expect_no_ends(
-      interval_of(MeanSquaredError(),
-                  IntervalOptions().method(IntervalMethod::kPoisson), ones,
-                  ones * 2));
+  expect_no_ends(interval_of(MeanSquaredError(),
+                             IntervalOptions().method(IntervalMethod::kPoisson),
+                             ones, ones * 2));
   // The coefficients are 0 / 0.
   const at::Tensor both = at::arange(50).remainder(2);
   const at::Tensor none = at::zeros({50}, at::kLong);
@@ -136,9 +135,9 @@ TEST(CertaintyTest, AllRightHasAnExactLowerEnd) {
   EXPECT_EQ(hits.unit, "query");
   EXPECT_NEAR(number(hits.low), wilson_interval(10, 10, 0.95).low, 1e-12);
 
-  const Interval precision = interval_of(
-      BinaryAveragePrecision(), {}, at::arange(40, at::kDouble) / 40,
-      at::arange(40).ge(36).to(at::kLong));
+  const Interval precision = interval_of(BinaryAveragePrecision(), {},
+                                         at::arange(40, at::kDouble) / 40,
+                                         at::arange(40).ge(36).to(at::kLong));
   EXPECT_EQ(precision.method, IntervalMethod::kClopperPearson);
   EXPECT_NEAR(number(precision.low), clopper_pearson_interval(4, 4, 0.95).low,
               1e-12);
@@ -153,8 +152,8 @@ TEST(CertaintyTest, AnUndefinedBlockLeavesNone) {
   for (const auto method :
        {IntervalMethod::kAuto, IntervalMethod::kJackknife}) {
     const Interval interval =
-        interval_of(BinaryAveragePrecision(),
-                    IntervalOptions().method(method), scores / 101, target);
+        interval_of(BinaryAveragePrecision(), IntervalOptions().method(method),
+                    scores / 101, target);
     expect_no_ends(interval);
     EXPECT_TRUE(interval.flags.contains(Flag::kUndefinedBlocks));
   }
@@ -165,13 +164,11 @@ TEST(CertaintyTest, DrawsQueriesByTheirIndexes) {
   const at::Tensor preds =
       at::arange(72, at::kDouble).mul(7).remainder(31) / 31;
   const at::Tensor target = at::arange(72).mul(5).remainder(7).lt(2);
-  const Interval own =
-      interval_of(RetrievalMAP(), {}, preds, target, queries);
+  const Interval own = interval_of(RetrievalMAP(), {}, preds, target, queries);
   EXPECT_EQ(own.n, 72);
   EXPECT_EQ(own.units, 12);
-  const Interval grouped = interval_of(RetrievalMAP(), kGrouped,
-                                       SampleIds(queries), preds, target,
-                                       queries);
+  const Interval grouped = interval_of(
+      RetrievalMAP(), kGrouped, SampleIds(queries), preds, target, queries);
   EXPECT_EQ(grouped.unit, "group");
   EXPECT_EQ(number(own.low), number(grouped.low));
   EXPECT_EQ(number(own.high), number(grouped.high));
@@ -186,16 +183,17 @@ TEST(CertaintyTest, DrawsQueriesByTheirIndexes) {
 }
 
 TEST(CertaintyTest, RowsOfWeight0ChangeNothing) {
-  const at::Tensor preds = at::arange(40, at::kDouble).mul(7).remainder(31) / 31;
+  const at::Tensor preds =
+      at::arange(40, at::kDouble).mul(7).remainder(31) / 31;
   const at::Tensor target = at::arange(40).mul(5).remainder(7).lt(3);
   const auto check = [&](const auto& metric, bool takes_labels = false) {
     const at::Tensor own = takes_labels ? preds.gt(0.5).to(at::kLong) : preds;
     const Interval plain = interval_of(metric.clone(), {}, own, target);
     const at::Tensor padding = at::full({8}, 1, own.options());
-    const Interval padded = interval_of(
-        metric.clone(), {}, at::cat({own, padding}),
-        at::cat({target, at::ones({8}, at::kBool)}),
-        at::cat({at::ones({40}), at::zeros({8})}));
+    const Interval padded =
+        interval_of(metric.clone(), {}, at::cat({own, padding}),
+                    at::cat({target, at::ones({8}, at::kBool)}),
+                    at::cat({at::ones({40}), at::zeros({8})}));
     EXPECT_EQ(number(plain.value), number(padded.value)) << metric.repr();
     EXPECT_EQ(number(plain.low), number(padded.low)) << metric.repr();
     EXPECT_EQ(number(plain.high), number(padded.high)) << metric.repr();
@@ -334,9 +332,8 @@ TEST(SignFlipTest, IsThatOfMeansOfUnits) {
 
 TEST(CertaintyTest, WarnsOnceOfWhatItFlags) {
   std::vector<std::string> warnings;
-  const WarningGuard guard([&](const MetricWarning& warning) {
-    warnings.push_back(warning.name);
-  });
+  const WarningGuard guard(
+      [&](const MetricWarning& warning) { warnings.push_back(warning.name); });
   IntervalMetric error{MeanSquaredError()};
   const at::Tensor x = at::arange(4, at::kDouble);
   error.update(x, x.square());

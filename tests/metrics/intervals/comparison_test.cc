@@ -200,8 +200,8 @@ TEST(CompareTest, RefusesOtherRowsAndOtherDraws) {
               HasSubstr("expected the same seed, got 0 and 1"));
   EXPECT_THAT(
       refusal(replicates_of(0.1, IntervalOptions(poisson).replicates(50))),
-              HasSubstr("expected the same sizes of replicates, got [1000] and "
-                        "[50]"));
+      HasSubstr("expected the same sizes of replicates, got [1000] and "
+                "[50]"));
   EXPECT_THAT(
       refusal(replicates_of(
           0.1, IntervalOptions().method(IntervalMethod::kDoubleOrNothing))),

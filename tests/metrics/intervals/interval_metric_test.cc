@@ -200,8 +200,7 @@ TEST(IntervalMetricTest, HasWidthWhereAllIsCorrect) {
   const double smaller = 1 - 2 * wilson_interval(5, 5, 0.95).low /
                                  (1 + wilson_interval(5, 5, 0.95).low);
   const Interval macro = interval_of(MulticlassF1Score(2), correct);
-  expect_ends(macro,
-              1 - std::sqrt(larger * larger + smaller * smaller) / 2, 1);
+  expect_ends(macro, 1 - std::sqrt(larger * larger + smaller * smaller) / 2, 1);
 }
 
 TEST(IntervalMetricTest, IsMoversForMeansOfClasses) {
@@ -353,8 +352,7 @@ TEST(IntervalMetricTest, DividesManyUnitsIntoBlocks) {
     rest.update(preds.index_select(0, places), target.index_select(0, places));
     without.push_back(number(rest.compute()));
   }
-  const double error =
-      std::sqrt(internal::jackknife_variance(without));
+  const double error = std::sqrt(internal::jackknife_variance(without));
   EXPECT_NEAR(number(interval.standard_error), error, 1e-12);
 }
 
@@ -489,9 +487,9 @@ TEST(IntervalMethodsTest, AreThoseOfWhatAMetricSays) {
                   "jackknife", "poisson", "double_or_nothing"));
   EXPECT_THAT(names_of(MeanSquaredError()),
               ElementsAre("jackknife", "poisson", "double_or_nothing"));
-  EXPECT_THAT(names_of(BinaryAveragePrecision()),
-              ElementsAre("delete_one", "jackknife", "poisson",
-                          "double_or_nothing"));
+  EXPECT_THAT(
+      names_of(BinaryAveragePrecision()),
+      ElementsAre("delete_one", "jackknife", "poisson", "double_or_nothing"));
   EXPECT_THAT(names_of(MaxMetric()), ElementsAre());
   EXPECT_THAT(names_of(RunningMean()), ElementsAre());
 }
