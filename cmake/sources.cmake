@@ -310,6 +310,7 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/planning.h
     metrics/intervals/proportions.h
     metrics/intervals/replicates.h
+    metrics/intervals/row_matches.h
     metrics/intervals/row_metric.h
     metrics/intervals/unit_statistics.h
     metrics/intervals/unpaired_tests.h
@@ -613,7 +614,9 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/proportions.cc
     metrics/intervals/replicate_engine.cc
     metrics/intervals/replicates.cc
+    metrics/intervals/replicates_text.cc
     metrics/intervals/resampling_engine.cc
+    metrics/intervals/row_matches.cc
     metrics/intervals/row_metric.cc
     metrics/intervals/row_sums.cc
     metrics/intervals/unit_engine.cc

@@ -11,6 +11,7 @@
 
 #include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/intervals/interval_options.h"
+#include "tally/metrics/intervals/row_matches.h"
 #include "tally/metrics/intervals/unit_statistics.h"
 #include "tally/metrics/metric.h"
 #include "tally/state/state.h"
@@ -45,8 +46,9 @@ struct DrawnResult {
   // For those without units:
   UnitBasis basis;
   std::vector<std::int64_t> ids;
-  std::vector<bool> are_means;  // of what units have alone
-  double counted = 0;           // rows, or their weights
+  std::vector<bool> are_means;    // of what units have alone
+  double counted = 0;             // rows, or their weights
+  std::vector<RowMatch> matches;  // by id, where rows are correct or not
 };
 
 /// One method of estimating intervals: what it accumulates, and what follows.

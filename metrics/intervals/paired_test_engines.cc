@@ -15,26 +15,11 @@
 #include "tally/metrics/intervals/comparison_engine.h"
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/paired_tests.h"
+#include "tally/metrics/intervals/row_matches.h"
 #include "tally/metrics/sampling.h"
 
 namespace tally::internal::intervals {
 namespace {
-
-/// Rows by which models are correct.
-struct PairedMatches {
-  std::int64_t both = 0;
-  std::int64_t first_only = 0;
-  std::int64_t second_only = 0;
-  std::int64_t neither = 0;
-  std::int64_t first_nans = 0;
-  std::int64_t second_nans = 0;
-
-  void fields(Fields& f) {
-    f("both", both)("first_only", first_only)("second_only", second_only);
-    f("neither", neither);
-    f("first_nans", first_nans)("second_nans", second_nans);
-  }
-};
 
 class McnemarEngine final : public ComparisonEngine {
  public:
@@ -71,52 +56,14 @@ class McnemarEngine final : public ComparisonEngine {
     const auto* const b = other.const_data_ptr<std::uint8_t>();
     PairedMatches counts;
     for (std::int64_t i = 0; i < own.numel(); ++i) {
-      if (!(a[i] & MatchSampling::kSeen)) continue;
-      counts.first_nans += (a[i] & MatchSampling::kNan) != 0;
-      counts.second_nans += (b[i] & MatchSampling::kNan) != 0;
-      const bool first_matches = !(a[i] & MatchSampling::kWrong);
-      const bool second_matches = !(b[i] & MatchSampling::kWrong);
-      ++(first_matches    ? second_matches ? counts.both : counts.first_only
-         : second_matches ? counts.second_only
-                          : counts.neither);
+      counts.add(row_match(a[i]), row_match(b[i]));
     }
     return AnyState::of(counts);
   }
   Comparisons compare(const AnyState& state,
                       const RowCount& count) const override {
-    const auto& counts = state.get<PairedMatches>();
-    const std::int64_t counted =
-        counts.both + counts.first_only + counts.second_only + counts.neither;
     Comparison comparison = unfilled(count);
-    comparison.units = comparison.counted = static_cast<double>(counted);
-    const auto value = [&](std::int64_t correct, std::int64_t nans) {
-      return nans > 0 || counted == 0
-                 ? kNaN
-                 : static_cast<double>(correct) / static_cast<double>(counted);
-    };
-    comparison.first.fill_(
-        value(counts.both + counts.first_only, counts.first_nans));
-    comparison.second.fill_(
-        value(counts.both + counts.second_only, counts.second_nans));
-    if (counted > 0 && counts.first_nans == 0 && counts.second_nans == 0) {
-      const IntervalBounds ends = paired_difference_interval(
-          counts.both, counts.first_only, counts.second_only, counts.neither,
-          options().level());
-      comparison.difference.fill_(
-          static_cast<double>(counts.first_only - counts.second_only) /
-          static_cast<double>(counted));
-      comparison.low.fill_(ends.low);
-      comparison.high.fill_(ends.high);
-      const auto all = static_cast<double>(counted);
-      const auto discordant =
-          static_cast<double>(counts.first_only + counts.second_only);
-      const double difference =
-          static_cast<double>(counts.first_only - counts.second_only) / all;
-      comparison.standard_error.fill_(
-          std::sqrt((discordant / all - difference * difference) / all));
-      comparison.p_value.fill_(
-          mcnemar(counts.first_only, counts.second_only).mid);
-    }
+    fill_mcnemar(state.get<PairedMatches>(), comparison);
     return {{"", std::move(comparison)}};
   }
 

@@ -8,6 +8,7 @@
 
 #include "tally/metrics/intervals/comparison.h"
 #include "tally/metrics/intervals/interval.h"
+#include "tally/metrics/intervals/row_matches.h"
 #include "tally/metrics/results.h"
 #include "tally/metrics/sampling.h"
 
@@ -25,6 +26,9 @@ struct ReplicateUnits {
   ValueRange range;               ///< of the metric
   /// Whether each number of the result is the mean of what units have alone.
   std::vector<bool> are_means;
+  /// Of the fraction of rows that are correct: which are, in the order of ids,
+  /// up to 1e7. Two of these are compared by McNemar's test.
+  std::vector<internal::intervals::RowMatch> matches;
 };
 
 /// A metric's values in bootstrap replicates, or without each unit of the
@@ -63,6 +67,9 @@ NamedReplicates parse_replicates(const std::string& text);
 /// where k is the smaller number of differences on either side of 0, counting
 /// those that are 0. Where over 5 % of the replicates are NaN, ends and p-value
 /// are.
+///
+/// Fractions of rows that are correct are compared row by row, by McNemar's
+/// test, as ModelComparison does.
 ///
 /// For the jackknife of K units, d_k the difference without unit k,
 ///

@@ -14,9 +14,20 @@
 #include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/intervals/row_sums.h"
 #include "tally/metrics/resampling/jackknife.h"
+#include "tally/state/state_parts.h"
 
 namespace tally::internal::intervals {
 namespace {
+
+/// Which rows are correct, in any order.
+struct RowMatches {
+  Rows ids;   // int64
+  Rows bits;  // uint8: those of MatchSampling
+  void fields(Fields& f) { f("matches.ids", ids)("matches.bits", bits); }
+};
+
+/// Of more rows, files would be too large.
+constexpr std::int64_t kMostMatches = 10'000'000;
 
 /// The rows of a batch by unit, or by block where these are many.
 struct RowUnits {
@@ -158,8 +169,8 @@ AnyState UnitEngine::identity() const {
 
 StateKey UnitEngine::key() const {
   return "Units(blocks=" + std::to_string(options_.blocks()) +
-         ", seed=" + std::to_string(options_.seed()) + "; " +
-         metric_->state_key() + ")";
+         ", seed=" + std::to_string(options_.seed()) +
+         (keeps_matches() ? ", matches; " : "; ") + metric_->state_key() + ")";
 }
 
 at::Tensor UnitEngine::weights_of(Inputs inputs, std::size_t rows) const {
@@ -174,7 +185,57 @@ at::Tensor UnitEngine::weights_of(Inputs inputs, std::size_t rows) const {
 
 AnyState UnitEngine::observe(Inputs inputs,
                              const std::vector<std::int64_t>& ids) const {
-  AnyState batch = identity();
+  AnyState units = observe_units(inputs, ids);
+  if (!keeps_matches()) return units;
+  return AnyState::of(StateParts({{"units", std::move(units)},
+                                  {"matches", observe_matches(inputs, ids)}}));
+}
+
+AnyState UnitEngine::observe_matches(
+    Inputs inputs, const std::vector<std::int64_t>& ids) const {
+  RowMatches rows;
+  const bool has_weights = inputs.size() > 2 && !inputs[2].is_none();
+  if (has_weights || ids.empty()) return AnyState::of(std::move(rows));
+  const at::Tensor bits =
+      sampling_.matches
+          ->matches(*inputs[0].as<at::Tensor>(), *inputs[1].as<at::Tensor>())
+          .cpu()
+          .contiguous()
+          .reshape(-1);
+  // Of several positions in a row, none is known.
+  if (bits.numel() != static_cast<std::int64_t>(ids.size())) {
+    return AnyState::of(std::move(rows));
+  }
+  rows.bits = Rows(bits.clone());
+  rows.ids = Rows(tensor_of(ids));
+  return AnyState::of(std::move(rows));
+}
+
+std::vector<RowMatch> UnitEngine::matches_of(const AnyState& state,
+                                             const RowCount& count) const {
+  if (!keeps_matches()) return {};
+  const auto& rows = state.get<StateParts>().parts()[1].get<RowMatches>();
+  if (rows.ids.size() != count.weighed || count.weighed > kMostMatches ||
+      count.weighed == 0) {
+    return {};
+  }
+  const at::Tensor ids = rows.ids.tensor();
+  const at::Tensor bits = rows.bits.tensor();
+  const auto* const id = ids.const_data_ptr<std::int64_t>();
+  const auto* const bit = bits.const_data_ptr<std::uint8_t>();
+  std::vector<std::int64_t> order(static_cast<std::size_t>(ids.numel()));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::int64_t a, std::int64_t b) { return id[a] < id[b]; });
+  std::vector<RowMatch> matches;
+  for (const std::int64_t row : order) matches.push_back(row_match(bit[row]));
+  return matches;
+}
+
+AnyState UnitEngine::observe_units(Inputs inputs,
+                                   const std::vector<std::int64_t>& ids) const {
+  AnyState batch =
+      AnyState::of(UnitStates(empty_, {options_.blocks(), options_.seed()}));
   auto& states = batch.get<UnitStates>();
   const auto rows = static_cast<std::int64_t>(ids.size());
   AnyState whole = observe_batch(*metric_, inputs);
@@ -246,7 +307,7 @@ AnyState UnitEngine::observe(Inputs inputs,
 
 DrawnUnits UnitEngine::units_of(const AnyState& state,
                                 const RowCount& count) const {
-  UnitStateList list = state.get<UnitStates>().units();
+  UnitStateList list = units_in(state).get<UnitStates>().units();
   const std::string owner = metric_->name();
   std::vector<AnyState> states;
   for (const UnitState& unit : list.units) states.push_back(unit.state);
@@ -304,6 +365,7 @@ std::optional<DrawnResult> UnitEngine::draw(const AnyState& state,
   drawn.basis = std::move(units.basis);
   drawn.ids = std::move(units.ids);
   drawn.counted = units.counted;
+  drawn.matches = matches_of(state, count);
   for (UnitValues& own : units.elements) {
     drawn.are_means.push_back(is_mean_of_units(own, drawn.basis));
     drawn.replicates.push_back(std::move(own.without));

@@ -43,6 +43,19 @@ class UnitEngine final : public IntervalEngine {
   const MetricSampling& sampling() const { return sampling_; }
 
  private:
+  /// Whether the state also keeps which rows are correct, so that runs made
+  /// apart are compared by McNemar's test.
+  bool keeps_matches() const {
+    return sampling_.matches && !options_.grouped();
+  }
+  const AnyState& units_in(const AnyState& state) const;
+  AnyState observe_units(Inputs inputs,
+                         const std::vector<std::int64_t>& ids) const;
+  AnyState observe_matches(Inputs inputs,
+                           const std::vector<std::int64_t>& ids) const;
+  /// In the order of ids; empty if they are not known of every row.
+  std::vector<RowMatch> matches_of(const AnyState& state,
+                                   const RowCount& count) const;
   /// What one row adds to the sizes of units; null: 1.
   at::Tensor weights_of(Inputs inputs, std::size_t rows) const;
 

@@ -11,6 +11,7 @@
 #include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/interval_metric.h"
+#include "tally/metrics/intervals/model_comparison.h"
 #include "tally/metrics/intervals/paired_tests.h"
 #include "tally/metrics/intervals/replicates.h"
 #include "tally/metrics/regression/mean_squared_error.h"
@@ -133,6 +134,37 @@ TEST(CompareTest, LeavesOutTheSameBlocks) {
   EXPECT_EQ(same.p_value.item<double>(), 1);
   EXPECT_TRUE(std::isnan(same.low.item<double>()));
   EXPECT_TRUE(same.flags.contains(IntervalFlag::kNoVariation));
+}
+
+TEST(CompareTest, ComparesCorrectRowsAsOneProgramDoes) {
+  const at::Tensor target = waves(0.9).gt(0).to(at::kLong);
+  const at::Tensor first = waves(1.3).abs(), second = waves(2.1).abs();
+  const auto options = IntervalOptions().method(IntervalMethod::kJackknife);
+  const auto run = [&](const at::Tensor& preds, bool is_reversed) {
+    IntervalMetric accuracy{
+        BinaryAccuracy(BinaryAccuracyOptions().ignore_index(5)), options};
+    const at::Tensor order =
+        is_reversed ? at::arange(kRows).flip(0) : at::arange(kRows);
+    at::Tensor own = target.clone();
+    own.slice(0, 0, 9).fill_(5);
+    accuracy.update(SampleIds(order), preds.index_select(0, order),
+                    own.index_select(0, order));
+    return parse_replicates(to_text({{"", accuracy.replicates()}}))[0].second;
+  };
+  const Comparison apart =
+      compare(run(first, false), run(second, true), 0.9).value();
+  ModelComparison together{
+      BinaryAccuracy(BinaryAccuracyOptions().ignore_index(5)),
+      ModelComparisonOptions().level(0.9)};
+  at::Tensor own = target.clone();
+  own.slice(0, 0, 9).fill_(5);
+  together.update(first, second, own);
+  const Comparison wanted = together.compute().value();
+  EXPECT_EQ(apart.method, ComparisonMethod::kMcnemar);
+  EXPECT_EQ(apart.counted, kRows - 9);
+  EXPECT_EQ(apart.p_number(), wanted.p_number());
+  EXPECT_EQ(apart.ends().low, wanted.ends().low);
+  EXPECT_EQ(apart.number(), wanted.number());
 }
 
 TEST(CompareTest, ReadsBlocksOfVersion1) {
