@@ -59,7 +59,8 @@ void fill_mcnemar(const PairedMatches& matches, Comparison& comparison) {
   comparison.high.fill_(ends.high);
   comparison.standard_error.fill_(
       std::sqrt((discordant / all - difference * difference) / all));
-  comparison.p_value.fill_(mcnemar(matches.first_only, matches.second_only).mid);
+  comparison.p_value.fill_(
+      mcnemar(matches.first_only, matches.second_only).mid);
 }
 
 std::string text_of_matches(const std::vector<RowMatch>& matches) {

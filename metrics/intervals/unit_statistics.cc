@@ -17,7 +17,7 @@
 namespace tally::internal::intervals {
 namespace {
 
-double sum_of(const std::vector<double>& values) {
+double total_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
@@ -44,7 +44,7 @@ double effective_degrees(const std::vector<double>& sizes) {
 // The third standardized moment of jackknife pseudo-values.
 double skewness_of(const std::vector<double>& without) {
   const auto count = static_cast<double>(without.size());
-  const double mean = sum_of(without) / count;
+  const double mean = total_of(without) / count;
   double squares = 0;
   double cubes = 0;
   for (const double each : without) {
@@ -164,7 +164,7 @@ UnitSpread unit_spread(const std::vector<double>& without,
 std::vector<double> alone_by_mean(double value,
                                   const std::vector<double>& without,
                                   const UnitBasis& basis) {
-  const double total = sum_of(basis.sizes);
+  const double total = total_of(basis.sizes);
   std::vector<double> alone;
   for (std::size_t k = 0; k < without.size(); ++k) {
     const double size = basis.sizes[k];
@@ -185,7 +185,7 @@ bool is_mean_of_units(const UnitValues& values, const UnitBasis& basis) {
     sum += basis.sizes[k] * values.alone[k];
     scale += basis.sizes[k] * std::abs(values.alone[k]);
   }
-  const double total = sum_of(basis.sizes);
+  const double total = total_of(basis.sizes);
   return total > 0 && is_close(sum / total, values.value, scale / total);
 }
 
@@ -276,7 +276,7 @@ double sign_flip_p_value(const std::vector<double>& differences,
   constexpr double kRounding = 1e-12;
   double scale = 0;
   for (const double each : differences) scale += std::abs(each);
-  const double reached = std::abs(sum_of(differences)) - kRounding * scale;
+  const double reached = std::abs(total_of(differences)) - kRounding * scale;
   if (!(reached > 0)) return reached == reached ? 1 : kNaN;
   return differences.size() <= kMostExactSigns
              ? exact_flips(differences, reached)
