@@ -10,8 +10,11 @@
 
 #include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/classification/auroc.h"
+#include "tally/metrics/classification/average_precision.h"
 #include "tally/metrics/intervals/intervals.h"
 #include "tally/metrics/regression/mean_squared_error.h"
+#include "tally/metrics/regression/pearson_corr_coef.h"
+#include "tally/metrics/regression/spearman_corr_coef.h"
 
 namespace {
 
@@ -37,6 +40,28 @@ void by_ids(const char* name, IntervalMethod method, const at::Tensor& preds,
               seconds * 1e6 / static_cast<double>(preds.size(0)));
 }
 
+/// Microseconds for a batch of 1000 rows, and for one of 32, and milliseconds
+/// of a compute, by the method of auto.
+template <class M>
+void automatic(const char* name, std::int64_t rows, const at::Tensor& preds,
+               const at::Tensor& target) {
+  for (const std::int64_t batch : {32, 1000, 100'000}) {
+    IntervalMetric metric{M()};
+    const std::int64_t batches = rows / batch;
+    const double seconds = cpu_seconds([&] {
+      for (std::int64_t i = 0; i < batches; ++i) {
+        metric.update(preds.narrow(0, i * batch, batch),
+                      target.narrow(0, i * batch, batch));
+      }
+    });
+    std::printf("%s_update_%ld %.3f us per row\n", name,
+                static_cast<long>(batch),
+                seconds * 1e6 / static_cast<double>(batches * batch));
+    std::printf("%s_compute %.2f ms\n", name,
+                1e3 * cpu_seconds([&] { metric.compute(); }));
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -53,6 +78,20 @@ int main() {
                                 labels);
   by_ids<tally::MeanSquaredError>("mse_poisson", IntervalMethod::kPoisson,
                                   scores, scores.neg());
+  constexpr std::int64_t kAutomaticRows = 1'000'000;
+  const at::Tensor x = at::rand({kAutomaticRows}, random);
+  const at::Tensor y = at::rand({kAutomaticRows}, random).add(x);
+  automatic<tally::MeanSquaredError>("mse", kAutomaticRows, x, y);
+  automatic<tally::PearsonCorrCoef>("pearson", kAutomaticRows, x, y);
+  automatic<tally::BinaryAveragePrecision>("precision", kAutomaticRows, x,
+                                           y.gt(1).to(at::kLong));
+  automatic<tally::SpearmanCorrCoef>("spearman", 100'000, x, y);
+  for (const std::int64_t rows : {30, 200}) {
+    IntervalMetric few{tally::MeanSquaredError()};
+    few.update(x.narrow(0, 0, rows), y.narrow(0, 0, rows));
+    std::printf("mse_of_%ld_rows %.3f ms\n", static_cast<long>(rows),
+                1e3 * cpu_seconds([&] { few.compute(); }));
+  }
   // Seconds for all rows, which are sorted once.
   constexpr std::int64_t kSortedRows = 1'000'000;
   const at::Tensor areas = at::rand({kSortedRows}, random);

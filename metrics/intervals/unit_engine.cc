@@ -1,7 +1,5 @@
 #include "tally/metrics/intervals/unit_engine.h"
 
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/ones.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/intervals/row_sums.h"
+#include "tally/metrics/intervals/row_units.h"
 #include "tally/metrics/resampling/jackknife.h"
 #include "tally/state/state_parts.h"
 
@@ -28,81 +27,6 @@ struct RowMatches {
 
 /// Of more rows, files would be too large.
 constexpr std::int64_t kMostMatches = 10'000'000;
-
-/// The rows of a batch by unit, or by block where these are many.
-struct RowUnits {
-  std::vector<std::int64_t> ids;    // of units or blocks, ascending
-  std::vector<std::int64_t> codes;  // of rows: places in ids
-  std::vector<std::int64_t> lengths;
-  std::vector<std::int64_t> order;  // rows by code
-  bool are_blocks = false;
-};
-
-RowUnits units_of_rows(const std::vector<std::int64_t>& ids,
-                       const BlockRules& rules) {
-  RowUnits units;
-  units.ids = ids;
-  const auto make_distinct = [&] {
-    std::sort(units.ids.begin(), units.ids.end());
-    units.ids.erase(std::unique(units.ids.begin(), units.ids.end()),
-                    units.ids.end());
-  };
-  make_distinct();
-  std::vector<std::int64_t> own = ids;
-  units.are_blocks = rules.divides(units.ids.size());
-  if (units.are_blocks) {
-    for (std::int64_t& id : own) id = rules.block_of(id);
-    units.ids = own;
-    make_distinct();
-  }
-  units.lengths.assign(units.ids.size(), 0);
-  for (const std::int64_t id : own) {
-    const auto place =
-        std::lower_bound(units.ids.begin(), units.ids.end(), id) -
-        units.ids.begin();
-    units.codes.push_back(place);
-    ++units.lengths[static_cast<std::size_t>(place)];
-  }
-  units.order.resize(own.size());
-  std::iota(units.order.begin(), units.order.end(), std::int64_t{0});
-  std::stable_sort(units.order.begin(), units.order.end(),
-                   [&](std::int64_t a, std::int64_t b) {
-                     return units.codes[static_cast<std::size_t>(a)] <
-                            units.codes[static_cast<std::size_t>(b)];
-                   });
-  return units;
-}
-
-// Whether each input row is one of each field, so that they can be divided.
-bool has_row_of_each(const AnyState& batch, std::int64_t rows) {
-  bool has_rows = false;
-  for (const Field& field : batch.fields()) {
-    if (field.kind == Field::Kind::kNote) continue;
-    if (field.kind == Field::Kind::kRows) {
-      if (field.as_rows().size() != rows && field.as_rows().size() != 0) {
-        return false;
-      }
-      has_rows = has_rows || field.as_rows().size() == rows;
-    } else if (field.kind != Field::Kind::kInt || field.merge != Merge::kMax) {
-      return false;
-    }
-  }
-  return has_rows;
-}
-
-AnyState in_order(const AnyState& batch,
-                  const std::vector<std::int64_t>& order) {
-  AnyState sorted = batch;
-  for (const Field& field : sorted.fields()) {
-    if (field.kind != Field::Kind::kRows || field.as_rows().size() == 0) {
-      continue;
-    }
-    const at::Tensor rows = field.as_rows().tensor().detach();
-    field.as_rows() =
-        Rows(rows.index_select(0, tensor_of(order).to(rows.device())));
-  }
-  return sorted;
-}
 
 // Whether a row left nothing, such as one that is ignored.
 bool adds_nothing(const AnyState& state) {
