@@ -323,6 +323,11 @@ class Interval(NamedTuple):
     n: int
     replicates: int
     undefined: int
+    degrees_of_freedom: Tensor
+    counted: float
+    units: float
+    unit: str
+    flags: tuple[str, ...]
 
 class _RowMetric(_Copyable):
     def update(self, *inputs: _Input, ids: Any = None, **named: _Input) -> None: ...
@@ -353,6 +358,12 @@ class Comparison(NamedTuple):
     n: int
     replicates: int
     undefined: int
+    standard_error: Tensor
+    degrees_of_freedom: Tensor
+    counted: float
+    units: float
+    unit: str
+    flags: tuple[str, ...]
 
 class ModelComparison(_RowMetric):
     def __init__(self, metric: Metric, *, %(comparison_options)s) -> None: ...
