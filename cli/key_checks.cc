@@ -95,11 +95,10 @@ void note_ids(const SampleIds& ids, const std::vector<InputValue>& values,
   const auto& names = job.source->names();
   const auto place = static_cast<std::size_t>(
       std::find(names.begin(), names.end(), "weight") - names.begin());
-  const auto* const weight = place < values.size()
-                                 ? values[place].ref().as<at::Tensor>()
-                                 : nullptr;
-  const bool has_weights = weight != nullptr && weight->dim() == 1 &&
-                           weight->size(0) == ids.size();
+  const auto* const weight =
+      place < values.size() ? values[place].ref().as<at::Tensor>() : nullptr;
+  const bool has_weights =
+      weight != nullptr && weight->dim() == 1 && weight->size(0) == ids.size();
   for (std::int64_t i = 0; i < ids.size(); ++i) {
     const bool counts = !has_weights || (*weight)[i].item<double>() != 0;
     job.ids.push_back(ids.values()[static_cast<std::size_t>(i)]);
@@ -120,7 +119,8 @@ void check_keys(Job& job, const std::shared_ptr<sync::Communicator>& ranks) {
   TORCH_CHECK_VALUE(false, job.source->place(*row),
                     ": --ids: expected each id once, got '",
                     job.source->keys().back().front(),
-                    "' again; rows that belong together need --groups");
+                    "' again; rows that belong together need --groups, and "
+                    "rows that only fill a batch a weight of 0");
 }
 
 }  // namespace tally::cli

@@ -16,7 +16,8 @@ namespace tally::cli {
 SliceKeys keys_of(const std::vector<std::vector<std::string>>& columns,
                   Job& job);
 
-/// Notes the ids of a batch, except those of rows that a weight of 0 leaves out.
+/// Notes the ids of a batch, except those of rows that a weight of 0 leaves
+/// out.
 void note_ids(const SampleIds& ids, const std::vector<InputValue>& values,
               Job& job);
 

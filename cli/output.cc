@@ -1,7 +1,5 @@
 #include "tally/cli/output.h"
 
-#include <cmath>
-#include <algorithm>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <c10/util/Exception.h>
@@ -10,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
