@@ -217,8 +217,8 @@ IntervalBounds delong_interval(const AreaEstimate& estimate, double level) {
   const double degrees = estimate.degrees_of_freedom();
   if (!(error > 0) || area <= 0 || area >= 1 || !(degrees > 0)) {
     return newcombe_interval(std::min(std::max(area, 0.0), 1.0),
-                             estimate.effective_positives,
-                             estimate.effective_negatives, level);
+                             estimate.counted_positives(),
+                             estimate.counted_negatives(), level);
   }
   const double t = intervals::student_t_quantile(0.5 + level / 2, degrees);
   const double logit = std::log(area / (1 - area));
@@ -232,8 +232,8 @@ IntervalBounds delong_newcombe_interval(const AreaEstimate& estimate,
   const IntervalBounds delong = delong_interval(estimate, level);
   if (delong.low != delong.low) return delong;
   const IntervalBounds newcombe = newcombe_interval(
-      std::min(std::max(estimate.area, 0.0), 1.0), estimate.effective_positives,
-      estimate.effective_negatives, level);
+      std::min(std::max(estimate.area, 0.0), 1.0), estimate.counted_positives(),
+      estimate.counted_negatives(), level);
   return {std::min(delong.low, newcombe.low),
           std::max(delong.high, newcombe.high)};
 }

@@ -44,14 +44,20 @@ struct AreaEstimate {
   double standard_error = 0;
   double positives = 0;  ///< samples, whatever their weights
   double negatives = 0;
-  /// Kish's effective numbers of samples, (sum w)^2 / sum w^2: without weights
+  /// Of samples with weights Kish's effective numbers, (sum w)^2 / sum w^2; 0:
   /// the numbers themselves.
   double effective_positives = 0;
   double effective_negatives = 0;
 
+  double counted_positives() const {
+    return effective_positives > 0 ? effective_positives : positives;
+  }
+  double counted_negatives() const {
+    return effective_negatives > 0 ? effective_negatives : negatives;
+  }
   /// Of the smaller class.
   double degrees_of_freedom() const {
-    return std::min(effective_positives, effective_negatives) - 1;
+    return std::min(counted_positives(), counted_negatives()) - 1;
   }
 };
 

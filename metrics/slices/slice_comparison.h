@@ -41,6 +41,8 @@ struct ComparedSlice {
   std::int64_t rows = 0;
   std::int64_t units = 0;  ///< groups, queries, or else rows
   double value = 0;
+  double value_low = 0;  ///< the interval of the value itself; NaN: none
+  double value_high = 0;
   double rest = 0;        ///< the value of all other rows
   double difference = 0;  ///< value - rest
   double low = 0;         ///< the interval of the difference; NaN: none
@@ -73,9 +75,10 @@ struct ComparedSlice {
 /// update(keys, ids, ...): keys (see SlicedMetric), an id of each row (see
 /// SampleIds), with `grouped` of its group, and the inputs of the metric. The
 /// units of a retrieval metric are its queries, and each is in one slice:
-/// update(keys, ...), without ids. compute(): the slices that have min_rows,
-/// the worst first; those without an interval come last, and say why in their
-/// flags.
+/// update(keys, ...), without ids unless those are groups of queries. Ids of
+/// rows with a weight of 0, which fill batches, do not count. compute(): the
+/// slices that have min_rows, the worst first; those without an interval come
+/// last, and say why in their flags.
 ///
 /// Fractions of rows, and what follows from one (accuracy, recall, F1), are two
 /// independent proportions: Fisher's test with the mid-p correction, and
@@ -89,12 +92,13 @@ struct ComparedSlice {
 ///     t = difference / se, with (v + w)^2 / (v^2 / df_v + w^2 / df_w) degrees
 ///         of freedom; df: of unequal blocks, by Satterthwaite
 /// where n, m and N are rows that decide the value. Ends are cut off where no
-/// difference can be. There is no interval and no p-value where a block decides
-/// whether there is a value, and with a single unit. A unit's block is a
-/// function of its id alone (that of IntervalMetric's jackknife with seed 0),
-/// so that results do not depend on the split over ranks, batches or the order
-/// of rows. A group that has rows in a slice and in its complement counts in
-/// both: the interval is then wider than it need be.
+/// difference can be. The interval of a slice's own value is Wilson's for
+/// proportions, otherwise that of the same blocks. There is no interval and no
+/// p-value where a block decides whether there is a value, and with a single
+/// unit. A unit's block is a function of its id alone (that of IntervalMetric's
+/// jackknife with seed 0), so that results do not depend on the split over
+/// ranks, batches or the order of rows. A group that has rows in a slice and in
+/// its complement counts in both: the interval is then wider than it need be.
 ///
 /// Collective. State: that of the metric, once per slice and block, and 8 bytes
 /// a row for its id, or a group and batch.
@@ -137,7 +141,9 @@ class SliceComparison final
   const Options& options() const { return options_; }
   /// What counts: "row", "group", or "query" and the like, which needs no ids.
   const char* unit() const;
-  bool takes_ids() const { return !sampling_->unit_input.has_value(); }
+  bool takes_ids() const {
+    return options_.grouped() || !sampling_->unit_input.has_value();
+  }
 
   using Calls::update;
   using Calls::update_inputs;

@@ -66,6 +66,7 @@ SliceDifference unknown_difference(double difference) {
   result.difference = difference;
   result.low = result.high = result.effect = result.standard_error =
       result.degrees_of_freedom = result.p_value = kNaN;
+  result.value = {kNaN, kNaN};
   return result;
 }
 
@@ -102,10 +103,12 @@ SliceDifference rate_difference(const Proportion& slice, const Proportion& rest,
   const Rate other = rate_of(rest, value, level);
   SliceDifference result;
   result.difference = own.value - other.value;
-  result.low = result.difference -
-               std::hypot(own.value - own.low, other.high - other.value);
-  result.high = result.difference +
-                std::hypot(own.high - own.value, other.value - other.low);
+  result.value = {own.low, own.high};
+  // std::hypot would need a newer glibc.
+  result.low = result.difference - std::sqrt(square(own.value - own.low) +
+                                             square(other.high - other.value));
+  result.high = result.difference + std::sqrt(square(own.high - own.value) +
+                                              square(other.value - other.low));
   result.degrees_of_freedom = kInfinity;
   result.p_value = fisher_mid_p_value(slice, rest);
   // Of one row, for all rows together where those of the slice are all alike.
@@ -129,6 +132,7 @@ SliceDifference spread_difference(double slice, double rest,
   SliceDifference result = unknown_difference(slice - rest);
   const double difference = result.difference;
   const UnitSpread& smaller = spread.smaller;
+  result.value = spread.slice.ends;
   result.flags.add(smaller.flags);
   const double own = square(smaller.standard_error);
   const double all =

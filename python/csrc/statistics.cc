@@ -25,7 +25,8 @@ Fields fields_of(const IntervalBounds& ends) { return {ends.low, ends.high}; }
 
 Fields fields_of(const AreaEstimate& estimate) {
   return {estimate.area, estimate.standard_error, estimate.positives,
-          estimate.negatives};
+          estimate.negatives, estimate.effective_positives,
+          estimate.effective_negatives};
 }
 
 Fields fields_of(const AreaComparison& areas) {
@@ -34,7 +35,10 @@ Fields fields_of(const AreaComparison& areas) {
 }
 
 AreaEstimate estimate_of(const Fields& fields) {
-  return {fields.at(0), fields.at(1), fields.at(2), fields.at(3)};
+  AreaEstimate estimate{fields.at(0), fields.at(1), fields.at(2), fields.at(3)};
+  estimate.effective_positives = fields.at(4);
+  estimate.effective_negatives = fields.at(5);
+  return estimate;
 }
 
 SampleSummary summary_of(const Fields& fields) {

@@ -27,6 +27,9 @@ class AreaEstimate(NamedTuple):
     #: Samples, whatever their weights.
     positives: float
     negatives: float
+    #: Of samples with weights their effective numbers; 0: the numbers themselves.
+    effective_positives: float = 0.0
+    effective_negatives: float = 0.0
 
 
 class McnemarResult(NamedTuple):

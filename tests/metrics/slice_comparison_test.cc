@@ -19,6 +19,7 @@
 #include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/recall.h"
+#include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/retrieval/retrieval_mrr.h"
 #include "tally/testing/ranks_test.h"
@@ -230,6 +231,29 @@ TEST(SliceComparisonTest, RowsThatDecideCount) {
   EXPECT_EQ(count(0), 0u);
 }
 
+TEST(SliceComparisonTest, SlicesHaveIntervalsOfTheirOwn) {
+  const Data data;
+  const at::Tensor groups = data.ids.floor_divide(6);
+  const auto own = [&](bool are_grouped) {
+    SliceComparison comparison{BinaryAccuracy(),
+                               SliceComparisonOptions().grouped(are_grouped)};
+    update(comparison, data, 0, 1, are_grouped ? groups : data.ids);
+    return comparison.compute()[0];
+  };
+  const at::Tensor slice = data.keys.eq(2);
+  IntervalMetric interval{BinaryAccuracy()};
+  interval.update(data.right.masked_select(slice),
+                  data.target.masked_select(slice));
+  const IntervalBounds wilson = interval.compute().value().ends();
+  EXPECT_NEAR(own(false).value_low, wilson.low, 1e-12);
+  EXPECT_NEAR(own(false).value_high, wilson.high, 1e-12);
+  const ComparedSlice grouped_slice = own(true);
+  EXPECT_LT(grouped_slice.value_low, grouped_slice.value);
+  EXPECT_GT(grouped_slice.value_high, grouped_slice.value);
+  EXPECT_NEAR(grouped_slice.value_high - grouped_slice.value_low,
+              wilson.high - wilson.low, 0.05);
+}
+
 TEST(SliceComparisonTest, NoVariationIsNoCertainty) {
   const at::Tensor ids = at::arange(120), keys = ids.lt(40).to(at::kLong);
   const at::Tensor target = at::ones({120}, at::kLong);
@@ -305,6 +329,10 @@ TEST(SliceComparisonTest, WeightsAreNoProportions) {
     EXPECT_LT(slices[i].degrees_of_freedom, 40);
     EXPECT_EQ(slices[i].p_value, same[i].p_value);
   }
+  // Rows that fill a batch may have any id.
+  const at::Tensor two = at::ones({2}, at::kLong);
+  comparison.update(SliceKeys(two), SampleIds(two), two, two, two.mul(0));
+  EXPECT_EQ(comparison.compute()[0].value, slices[0].value);
 }
 
 TEST(SliceComparisonTest, QueriesAreWhole) {
@@ -330,15 +358,18 @@ TEST(SliceComparisonTest, QueriesAreWhole) {
   EXPECT_EQ(slices[0].units, 40);
   EXPECT_DOUBLE_EQ(slices[0].value, 0.2);
   EXPECT_LT(slices[0].q_value, 1e-5);
-  EXPECT_EQ(refusal_of([&] {
-              comparison.update(SliceKeys(keys), SampleIds(rows), preds, target,
-                                queries);
-            }),
-            "SliceComparison: expected no ids, as the input 'indexes' says to "
-            "which query a row belongs");
-  EXPECT_EQ(refusal_of([] { SliceComparison each(RetrievalMRR(), grouped()); }),
-            "SliceComparison: expected grouped to be false, as the units of "
-            "RetrievalMRR are those of its input 'indexes'");
+  EXPECT_EQ(
+      refusal_of([&] {
+        comparison.update(SliceKeys(keys), SampleIds(rows), preds, target,
+                          queries);
+      }),
+      "SliceComparison: expected no ids, as RetrievalMRR draws each query "
+      "as a whole, by its input indexes; for groups of them use grouped");
+  SliceComparison users(RetrievalMRR(), grouped());
+  users.update(SliceKeys(keys), SampleIds(queries.floor_divide(4)), preds,
+               target, queries);
+  EXPECT_EQ(users.compute()[0].units, 20);
+  EXPECT_STREQ(users.unit(), "group");
   SliceComparison divided{RetrievalMRR()};
   divided.update(SliceKeys(rows.remainder(2)), preds, target, queries);
   EXPECT_EQ(refusal_of([&] { divided.compute(); }),
