@@ -114,9 +114,10 @@ class ExpectedAreas(NamedTuple):
 def _numbers(name: str, kind: Any, values: Any) -> list[float]:
     """The fields of such a tuple, also of a plain one."""
     fields = kind._fields
-    if not isinstance(values, Sequence) or len(values) != len(fields):
+    needed = len(fields) - len(kind._field_defaults)
+    if not isinstance(values, Sequence) or not needed <= len(values) <= len(fields):
         raise ValueError(f"{name}: expected {', '.join(fields)}, got {values!r:.80}")
-    return [float(value) for value in values]
+    return [float(value) for value in kind(*values)]
 
 
 def wilson_interval(successes: float, n: float, level: float = 0.95) -> IntervalBounds:

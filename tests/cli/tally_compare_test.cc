@@ -87,11 +87,13 @@ TEST_F(TallyCompareTest, IsTheSameOnAnyNumberOfRanks) {
                   each["difference"], 1e-15);
     }
   }
-  EXPECT_EQ(one["accuracy"]["method"], "jackknife");
-  EXPECT_EQ(one["accuracy"]["replicates"], 20);
-  EXPECT_EQ(one["loss"]["method"], "poisson");
+  EXPECT_EQ(one["accuracy"]["method"], "mcnemar");
+  EXPECT_EQ(one["accuracy"]["counted"], 60);
+  EXPECT_EQ(one["loss"]["method"], "jackknife");
   EXPECT_EQ(one["ap"]["method"], "jackknife");
-  EXPECT_EQ(one["ap"]["replicates"], 20);
+  EXPECT_EQ(one["ap"]["replicates"], 60);
+  EXPECT_EQ(one["ap"]["units"], 60);
+  EXPECT_EQ(one["ap"]["unit"], "row");
 }
 
 TEST_F(TallyCompareTest, EvaluatesAsWithoutReplicates) {
@@ -108,11 +110,12 @@ TEST_F(TallyCompareTest, EvaluatesAsWithoutReplicates) {
     EXPECT_EQ(json[name]["first"], value);
     EXPECT_EQ(json[name]["p_value"], 1);
   }
-  // Intervals are then those of the same replicates.
+  // Intervals are then those of the same units, whose proportion is Wilson's.
   const auto intervals =
       run_program(evaluation("a", file, {"--interval", "0.9"}));
-  EXPECT_EQ(Json::parse(intervals.output)["intervals"]["accuracy"]["method"],
-            "jackknife");
+  const Json methods = Json::parse(intervals.output)["intervals"];
+  EXPECT_EQ(methods["accuracy"]["method"], "wilson");
+  EXPECT_EQ(methods["ap"]["method"], "jackknife");
 }
 
 TEST_F(TallyCompareTest, NamesMetricsOfOneRun) {
@@ -125,7 +128,7 @@ TEST_F(TallyCompareTest, NamesMetricsOfOneRun) {
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.errors, "tally: only in " + a + ": accuracy, ap\n");
   EXPECT_THAT(result.output,
-              AllOf(HasSubstr("80 % intervals of first - second: poisson\n"),
+              AllOf(HasSubstr("80 % intervals of first - second: jackknife\n"),
                     HasSubstr("\nloss  ")));
   const auto piped = run_program(
       {"/bin/sh", "-c",
