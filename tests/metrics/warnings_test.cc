@@ -228,14 +228,15 @@ TEST(WarningsTest, AreThoseOfIntervals) {
     interval.compute();
     interval.compute();
   });
-  ASSERT_THAT(given, SizeIs(1));
+  ASSERT_THAT(given, SizeIs(2));
   expect_rows(given[0], 1, 4, -1);
+  EXPECT_EQ(given[1].name, "few_units");
 
   IntervalMetric whole{MeanMetric(),
                        IntervalOptions().method(IntervalMethod::kPoisson)};
   whole.update(values({1, 2, kNaN, 4}));
   const auto others = warnings_of([&] { whole.compute(); });
-  ASSERT_THAT(others, SizeIs(1));
+  ASSERT_THAT(others, SizeIs(2));
   expect_rows(others[0], 1, 4, 2);
 }
 
