@@ -119,7 +119,8 @@ void check_keys(Job& job, const std::shared_ptr<sync::Communicator>& ranks) {
   TORCH_CHECK_VALUE(false, job.source->place(*row),
                     ": --ids: expected each id once, got '",
                     job.source->keys().back().front(),
-                    "' again; rows that belong together need --groups");
+                    "' again; rows that belong together need --groups, and "
+                    "rows that only fill a batch a weight of 0");
 }
 
 }  // namespace tally::cli

@@ -19,10 +19,8 @@ WorstSlices::WorstSlices(const Job& job, const SliceComparisonOptions& options)
         if (found == names_.end()) continue;
         places.push_back(static_cast<std::size_t>(found - names_.begin()));
       }
-      auto metric = make_metric(member.text, member.options);
-      SliceComparisonOptions own = options;
-      if (metric->sampling().unit_input) own.grouped(false);
-      SliceComparison comparison(std::move(metric), own);
+      SliceComparison comparison(make_metric(member.text, member.options),
+                                 options);
       compared_.push_back({job.config.prefix + member.name + job.config.postfix,
                            std::move(places), std::move(comparison)});
     });

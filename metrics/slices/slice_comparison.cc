@@ -61,6 +61,25 @@ bool are_dependent(const Metric& metric, const RateSampling& rate,
          (tensor != nullptr && tensor->dim() > rate.target_dims);
 }
 
+/// Whether the weight of each row is not 0; empty without weights.
+template <class AnyInputs>
+std::vector<bool> counting_rows(const Metric& metric, AnyInputs inputs,
+                                std::int64_t rows) {
+  std::vector<bool> counting;
+  for (std::size_t place = 0; place < metric.inputs().size(); ++place) {
+    if (std::string_view(metric.inputs()[place].name) != "weight") continue;
+    const auto input = input_at(metric, inputs, place);
+    const auto* tensor = input ? input->template as<at::Tensor>() : nullptr;
+    if (tensor == nullptr || tensor->dim() != 1 || tensor->size(0) != rows) {
+      continue;
+    }
+    const at::Tensor counts = tensor->ne(0).cpu().contiguous();
+    const auto* const begin = counts.const_data_ptr<bool>();
+    counting.assign(begin, begin + rows);
+  }
+  return counting;
+}
+
 /// Of the units that an input says; what is not one is left to the metric to
 /// refuse.
 SampleIds ids_in(const std::optional<InputRef>& input, std::int64_t rows) {
@@ -93,10 +112,6 @@ SliceComparison::SliceComparison(OwnedMetric owned, Options options)
                     ": expected a metric whose result is one number, got ",
                     metric->repr());
   sampling_ = std::make_shared<const MetricSampling>(metric->sampling());
-  TORCH_CHECK_VALUE(takes_ids() || !options_.grouped(), kName,
-                    ": expected grouped to be false, as the units of ",
-                    metric->name(), " are those of its input '",
-                    metric->inputs()[*sampling_->unit_input].name, "'");
   add_metric("", std::move(metric));
   const std::string key = std::string(kName) + "(" + unit() + ")";
   accumulation_.add_column({"ids of rows",
@@ -110,17 +125,18 @@ const Metric& SliceComparison::metric() const {
 }
 
 const char* SliceComparison::unit() const {
-  if (!takes_ids()) return sampling_->unit;
-  return options_.grouped() ? "group" : "row";
+  if (options_.grouped()) return "group";
+  return takes_ids() ? "row" : sampling_->unit;
 }
 
 void SliceComparison::check_ids(const SliceKeys& keys,
                                 const SampleIds* ids) const {
   if (!takes_ids()) {
-    TORCH_CHECK_VALUE(ids == nullptr, kName,
-                      ": expected no ids, as the input '",
+    TORCH_CHECK_VALUE(ids == nullptr, kName, ": expected no ids, as ",
+                      metric().name(), " draws each ", unit(),
+                      " as a whole, by its input ",
                       metric().inputs()[*sampling_->unit_input].name,
-                      "' says to which ", unit(), " a row belongs");
+                      "; for groups of them use grouped");
     return;
   }
   TORCH_CHECK_VALUE(ids != nullptr, kName, ": expected ids, one for each ",
@@ -139,11 +155,14 @@ void SliceComparison::update_with(const SliceKeys& keys, const SampleIds* given,
                   : ids_in(input_at(metric(), inputs, *sampling_->unit_input),
                            keys.size());
   const bool are_distinct = takes_ids() && !options_.grouped();
+  const std::vector<bool> counting =
+      counting_rows(metric(), inputs, ids.size());
   const bool is_dependent =
       sampling_->rate && are_dependent(metric(), *sampling_->rate, inputs);
   const SliceKeys blocks = keys.crossed_with(slices::block_keys(ids));
   update_rows(blocks, inputs, [&](std::vector<internal::RowBatch>& batch) {
-    slices::add_units(blocks, ids, are_distinct, is_dependent, batch);
+    slices::add_units(blocks, ids, {are_distinct, is_dependent, counting},
+                      batch);
   });
 }
 
@@ -165,9 +184,9 @@ void SliceComparison::update_inputs(const SliceKeys& keys, const SampleIds& ids,
 std::vector<ComparedSlice> SliceComparison::values_of(
     const internal::StateRows& states) const {
   using Kind = slices::UnitKind;
-  const Kind kind = !takes_ids()         ? Kind::kWhole
-                    : options_.grouped() ? Kind::kGroups
-                                         : Kind::kRows;
+  const Kind kind = options_.grouped() ? Kind::kGroups
+                    : takes_ids()      ? Kind::kRows
+                                       : Kind::kWhole;
   return slices::compare_parts(slices::parts_of(states, kind, kName, unit()),
                                {metric(), *sampling_, higher_is_better_, kind},
                                options_);

@@ -73,9 +73,10 @@ struct ComparedSlice {
 /// update(keys, ids, ...): keys (see SlicedMetric), an id of each row (see
 /// SampleIds), with `grouped` of its group, and the inputs of the metric. The
 /// units of a retrieval metric are its queries, and each is in one slice:
-/// update(keys, ...), without ids. compute(): the slices that have min_rows,
-/// the worst first; those without an interval come last, and say why in their
-/// flags.
+/// update(keys, ...), without ids unless those are groups of queries. Ids of
+/// rows with a weight of 0, which fill batches, do not count. compute(): the
+/// slices that have min_rows, the worst first; those without an interval come
+/// last, and say why in their flags.
 ///
 /// Fractions of rows, and what follows from one (accuracy, recall, F1), are two
 /// independent proportions: Fisher's test with the mid-p correction, and
@@ -137,7 +138,9 @@ class SliceComparison final
   const Options& options() const { return options_; }
   /// What counts: "row", "group", or "query" and the like, which needs no ids.
   const char* unit() const;
-  bool takes_ids() const { return !sampling_->unit_input.has_value(); }
+  bool takes_ids() const {
+    return options_.grouped() || !sampling_->unit_input.has_value();
+  }
 
   using Calls::update;
   using Calls::update_inputs;

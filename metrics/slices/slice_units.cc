@@ -70,20 +70,23 @@ SliceKeys block_keys(const SampleIds& ids) {
   return SliceKeys(blocks);
 }
 
-void add_units(const SliceKeys& keys, const SampleIds& ids, bool are_distinct,
-               bool are_dependent, std::vector<RowBatch>& batch) {
+void add_units(const SliceKeys& keys, const SampleIds& ids,
+               const IdsOfBatch& known, std::vector<RowBatch>& batch) {
   std::vector<Ids> own(batch.size());
+  std::vector<std::int64_t> rows(batch.size(), 0);
   for (std::size_t i = 0; i < keys.codes().size(); ++i) {
-    own[static_cast<std::size_t>(keys.codes()[i])].push_back(ids.values()[i]);
+    const auto code = static_cast<std::size_t>(keys.codes()[i]);
+    ++rows[code];
+    if (!known.counting.empty() && !known.counting[i]) continue;
+    own[code].push_back(ids.values()[i]);
   }
   for (std::size_t code = 0; code < batch.size(); ++code) {
-    const auto rows = static_cast<std::int64_t>(own[code].size());
-    if (!are_distinct) sort_distinct(own[code]);
+    if (!known.are_distinct) sort_distinct(own[code]);
     SliceUnits units;
-    units.ids = Rows(tensor_of(own[code]));
-    units.dependent = are_dependent ? rows : 0;
+    if (!own[code].empty()) units.ids = Rows(tensor_of(own[code]));
+    units.dependent = known.are_dependent ? rows[code] : 0;
     batch[code].states.push_back(AnyState::of(std::move(units)));
-    batch[code].counts.push_back(rows);
+    batch[code].counts.push_back(rows[code]);
   }
 }
 

@@ -27,10 +27,17 @@ struct SliceUnits {
 /// The block of each id.
 SliceKeys block_keys(const SampleIds& ids);
 
+/// What is known of a batch's ids.
+struct IdsOfBatch {
+  bool are_distinct = false;   ///< they have to be
+  bool are_dependent = false;  ///< see SliceUnits::dependent
+  std::vector<bool> counting;  ///< rows whose ids count; empty: all
+};
+
 /// The SliceUnits of each row of a batch; `ids` has that of each of its inputs'
 /// rows.
-void add_units(const SliceKeys& keys, const SampleIds& ids, bool are_distinct,
-               bool are_dependent, std::vector<RowBatch>& batch);
+void add_units(const SliceKeys& keys, const SampleIds& ids,
+               const IdsOfBatch& known, std::vector<RowBatch>& batch);
 
 /// A slice, or all others together.
 struct SlicePart {

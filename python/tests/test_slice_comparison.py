@@ -74,7 +74,7 @@ def test_queries_are_the_units_of_retrieval():
     assert {(each.key, each.rows, each.units) for each in metric.compute()} == {
         ((0,), 600, 60), ((1,), 600, 60)
     }
-    with pytest.raises(ValueError, match="expected no ids, as the input 'indexes' says"):
+    with pytest.raises(ValueError, match="expected no ids, as RetrievalMRR draws each query"):
         metric.update(sites, IDS, torch.rand(ROWS), IDS % 10 == 3, indexes=queries)
 
 

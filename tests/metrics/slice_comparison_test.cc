@@ -305,6 +305,10 @@ TEST(SliceComparisonTest, WeightsAreNoProportions) {
     EXPECT_LT(slices[i].degrees_of_freedom, 40);
     EXPECT_EQ(slices[i].p_value, same[i].p_value);
   }
+  // Rows that fill a batch may have any id.
+  const at::Tensor two = at::ones({2}, at::kLong);
+  comparison.update(SliceKeys(two), SampleIds(two), two, two, two.mul(0));
+  EXPECT_EQ(comparison.compute()[0].value, slices[0].value);
 }
 
 TEST(SliceComparisonTest, QueriesAreWhole) {
@@ -330,15 +334,18 @@ TEST(SliceComparisonTest, QueriesAreWhole) {
   EXPECT_EQ(slices[0].units, 40);
   EXPECT_DOUBLE_EQ(slices[0].value, 0.2);
   EXPECT_LT(slices[0].q_value, 1e-5);
-  EXPECT_EQ(refusal_of([&] {
-              comparison.update(SliceKeys(keys), SampleIds(rows), preds, target,
-                                queries);
-            }),
-            "SliceComparison: expected no ids, as the input 'indexes' says to "
-            "which query a row belongs");
-  EXPECT_EQ(refusal_of([] { SliceComparison each(RetrievalMRR(), grouped()); }),
-            "SliceComparison: expected grouped to be false, as the units of "
-            "RetrievalMRR are those of its input 'indexes'");
+  EXPECT_EQ(
+      refusal_of([&] {
+        comparison.update(SliceKeys(keys), SampleIds(rows), preds, target,
+                          queries);
+      }),
+      "SliceComparison: expected no ids, as RetrievalMRR draws each query "
+      "as a whole, by its input indexes; for groups of them use grouped");
+  SliceComparison users(RetrievalMRR(), grouped());
+  users.update(SliceKeys(keys), SampleIds(queries.floor_divide(4)), preds,
+               target, queries);
+  EXPECT_EQ(users.compute()[0].units, 20);
+  EXPECT_STREQ(users.unit(), "group");
   SliceComparison divided{RetrievalMRR()};
   divided.update(SliceKeys(rows.remainder(2)), preds, target, queries);
   EXPECT_EQ(refusal_of([&] { divided.compute(); }),
