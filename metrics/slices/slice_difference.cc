@@ -102,10 +102,11 @@ SliceDifference rate_difference(const Proportion& slice, const Proportion& rest,
   const Rate other = rate_of(rest, value, level);
   SliceDifference result;
   result.difference = own.value - other.value;
-  result.low = result.difference -
-               std::hypot(own.value - own.low, other.high - other.value);
-  result.high = result.difference +
-                std::hypot(own.high - own.value, other.value - other.low);
+  // std::hypot would need a newer glibc.
+  result.low = result.difference - std::sqrt(square(own.value - own.low) +
+                                             square(other.high - other.value));
+  result.high = result.difference + std::sqrt(square(own.high - own.value) +
+                                              square(other.value - other.low));
   result.degrees_of_freedom = kInfinity;
   result.p_value = fisher_mid_p_value(slice, rest);
   // Of one row, for all rows together where those of the slice are all alike.
