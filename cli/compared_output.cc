@@ -21,6 +21,8 @@ namespace {
 std::vector<std::pair<const char*, double>> numbers_of(
     const ComparedSlice& slice) {
   return {{"value", slice.value},
+          {"value_low", slice.value_low},
+          {"value_high", slice.value_high},
           {"rest", slice.rest},
           {"difference", slice.difference},
           {"low", slice.low},

@@ -268,6 +268,8 @@ class ComparedSlice(NamedTuple):
     rows: int
     units: int
     value: float
+    value_low: float
+    value_high: float
     rest: float
     difference: float
     low: float

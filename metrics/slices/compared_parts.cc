@@ -16,7 +16,9 @@ namespace tally::internal::slices {
 namespace {
 
 using intervals::UnitBasis;
+using intervals::UnitInterval;
 using intervals::UnitSpread;
+using intervals::UnitValues;
 using States = std::vector<AnyState>;
 
 /// Blocks that have rows.
@@ -135,20 +137,24 @@ class Comparer {
            size_of(rests_[k], rows_ - parts_[k].rows) >= least;
   }
 
-  UnitSpread spread_of(const Blocks& blocks, std::int64_t units,
-                       double size) const {
-    std::vector<double> without;
+  /// Of `units` in these blocks, which have this value together.
+  UnitInterval interval_of(const Blocks& blocks, double value_of_all,
+                           std::int64_t units, double size) const {
+    UnitValues values;
+    values.value = value_of_all;
     const States others = without_each(of_.metric.make_state(), blocks.states,
                                        SliceComparison::kName);
     for (std::size_t b = 0; b < blocks.states.size(); ++b) {
-      without.push_back(value(others[b]));
+      values.without.push_back(value(others[b]));
+      values.alone.push_back(value(blocks.states[b]));
     }
     UnitBasis basis;
     basis.sizes = blocks.sizes;
     basis.units = static_cast<double>(units);
     basis.are_groups = of_.kind != UnitKind::kRows;
     basis.deciding = size;
-    return intervals::unit_spread(without, basis);
+    return intervals::unit_interval(values, basis, of_.sampling.range,
+                                    options_.level());
   }
 
   /// Of proportions, if the values are such.
@@ -172,15 +178,18 @@ class Comparer {
     const double own = size_of(wholes_[k], part.rows);
     const double others = size_of(rests_[k], rows_ - part.rows);
     if (!pooled_) {
-      pooled_ = spread_of(blocks_without(parts_.size()), units_, size_);
+      pooled_ =
+          interval_of(blocks_without(parts_.size()), value(all_), units_, size_)
+              .spread;
     }
     SpreadOfParts spread;
-    const bool is_smaller = own <= others;
     spread.fewer = std::min(own, others);
     spread.more = std::max(own, others);
-    spread.smaller =
-        is_smaller ? spread_of(blocks_of(part), slice.units, own)
-                   : spread_of(blocks_without(k), units_without(k), others);
+    spread.slice = interval_of(blocks_of(part), slice.value, slice.units, own);
+    spread.smaller = own <= others ? spread.slice.spread
+                                   : interval_of(blocks_without(k), slice.rest,
+                                                 units_without(k), others)
+                                         .spread;
     spread.pooled = *pooled_;
     return spread_difference(slice.value, slice.rest, spread,
                              of_.sampling.range, options_.level());
@@ -196,6 +205,8 @@ class Comparer {
     const auto rates = difference_of_rates(k);
     const SliceDifference found =
         rates ? *rates : difference_of_spreads(k, slice);
+    slice.value_low = found.value.low;
+    slice.value_high = found.value.high;
     slice.difference = found.difference;
     slice.low = found.low;
     slice.high = found.high;

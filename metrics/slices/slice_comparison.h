@@ -41,6 +41,8 @@ struct ComparedSlice {
   std::int64_t rows = 0;
   std::int64_t units = 0;  ///< groups, queries, or else rows
   double value = 0;
+  double value_low = 0;  ///< the interval of the value itself; NaN: none
+  double value_high = 0;
   double rest = 0;        ///< the value of all other rows
   double difference = 0;  ///< value - rest
   double low = 0;         ///< the interval of the difference; NaN: none
@@ -90,12 +92,13 @@ struct ComparedSlice {
 ///     t = difference / se, with (v + w)^2 / (v^2 / df_v + w^2 / df_w) degrees
 ///         of freedom; df: of unequal blocks, by Satterthwaite
 /// where n, m and N are rows that decide the value. Ends are cut off where no
-/// difference can be. There is no interval and no p-value where a block decides
-/// whether there is a value, and with a single unit. A unit's block is a
-/// function of its id alone (that of IntervalMetric's jackknife with seed 0),
-/// so that results do not depend on the split over ranks, batches or the order
-/// of rows. A group that has rows in a slice and in its complement counts in
-/// both: the interval is then wider than it need be.
+/// difference can be. The interval of a slice's own value is Wilson's for
+/// proportions, otherwise that of the same blocks. There is no interval and no
+/// p-value where a block decides whether there is a value, and with a single
+/// unit. A unit's block is a function of its id alone (that of IntervalMetric's
+/// jackknife with seed 0), so that results do not depend on the split over
+/// ranks, batches or the order of rows. A group that has rows in a slice and in
+/// its complement counts in both: the interval is then wider than it need be.
 ///
 /// Collective. State: that of the metric, once per slice and block, and 8 bytes
 /// a row for its id, or a group and batch.

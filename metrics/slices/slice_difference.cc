@@ -66,6 +66,7 @@ SliceDifference unknown_difference(double difference) {
   result.difference = difference;
   result.low = result.high = result.effect = result.standard_error =
       result.degrees_of_freedom = result.p_value = kNaN;
+  result.value = {kNaN, kNaN};
   return result;
 }
 
@@ -102,6 +103,7 @@ SliceDifference rate_difference(const Proportion& slice, const Proportion& rest,
   const Rate other = rate_of(rest, value, level);
   SliceDifference result;
   result.difference = own.value - other.value;
+  result.value = {own.low, own.high};
   // std::hypot would need a newer glibc.
   result.low = result.difference - std::sqrt(square(own.value - own.low) +
                                              square(other.high - other.value));
@@ -130,6 +132,7 @@ SliceDifference spread_difference(double slice, double rest,
   SliceDifference result = unknown_difference(slice - rest);
   const double difference = result.difference;
   const UnitSpread& smaller = spread.smaller;
+  result.value = spread.slice.ends;
   result.flags.add(smaller.flags);
   const double own = square(smaller.standard_error);
   const double all =

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/intervals/interval_flags.h"
 #include "tally/metrics/intervals/unit_statistics.h"
 #include "tally/metrics/sampling.h"
@@ -16,6 +17,7 @@ struct SliceDifference {
   double standard_error = 0;
   double degrees_of_freedom = 0;
   double p_value = 0;
+  IntervalBounds value;  ///< the ends of the slice's own value
   IntervalFlags flags;
 };
 
@@ -42,6 +44,7 @@ SliceDifference rate_difference(const Proportion& slice, const Proportion& rest,
 
 /// What a difference rests on. Sizes are rows, or those that decide the value.
 struct SpreadOfParts {
+  intervals::UnitInterval slice;
   intervals::UnitSpread smaller;  ///< of the smaller part alone
   double fewer = 0;               ///< its size
   double more = 0;                ///< that of the other part

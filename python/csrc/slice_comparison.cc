@@ -21,8 +21,8 @@ namespace {
 
 using at::Tensor;
 
-/// Key, rows and units; value, rest, difference, low, high, standard error,
-/// degrees of freedom, effect, p and q; flags.
+/// Key, rows and units; value and its ends, rest, difference, low, high,
+/// standard error, degrees of freedom, effect, p and q; flags.
 using ComparedParts = std::tuple<Kinds, Strings, std::int64_t, std::int64_t,
                                  std::vector<double>, Strings>;
 
@@ -32,14 +32,15 @@ ComparedParts compared_parts(const ComparedSlice& slice) {
   for (const IntervalFlag flag : slice.flags.list()) {
     flags.push_back(IntervalFlags({flag}).names());
   }
-  return {std::move(kinds),
-          std::move(texts),
-          slice.rows,
-          slice.units,
-          {slice.value, slice.rest, slice.difference, slice.low, slice.high,
-           slice.standard_error, slice.degrees_of_freedom, slice.effect,
-           slice.p_value, slice.q_value},
-          std::move(flags)};
+  return {
+      std::move(kinds),
+      std::move(texts),
+      slice.rows,
+      slice.units,
+      {slice.value, slice.value_low, slice.value_high, slice.rest,
+       slice.difference, slice.low, slice.high, slice.standard_error,
+       slice.degrees_of_freedom, slice.effect, slice.p_value, slice.q_value},
+      std::move(flags)};
 }
 
 }  // namespace

@@ -22,6 +22,9 @@ class ComparedSlice(NamedTuple):
     #: Groups, queries, or else rows.
     units: int
     value: float
+    #: The ends of the value's own interval; NaN where there is none.
+    value_low: float
+    value_high: float
     #: The value of all other rows.
     rest: float
     #: value - rest.

@@ -19,6 +19,7 @@
 #include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/recall.h"
+#include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/retrieval/retrieval_mrr.h"
 #include "tally/testing/ranks_test.h"
@@ -228,6 +229,29 @@ TEST(SliceComparisonTest, RowsThatDecideCount) {
   EXPECT_EQ(count(30), 2u);
   EXPECT_EQ(count(29), 0u);
   EXPECT_EQ(count(0), 0u);
+}
+
+TEST(SliceComparisonTest, SlicesHaveIntervalsOfTheirOwn) {
+  const Data data;
+  const at::Tensor groups = data.ids.floor_divide(6);
+  const auto own = [&](bool are_grouped) {
+    SliceComparison comparison{BinaryAccuracy(),
+                               SliceComparisonOptions().grouped(are_grouped)};
+    update(comparison, data, 0, 1, are_grouped ? groups : data.ids);
+    return comparison.compute()[0];
+  };
+  const at::Tensor slice = data.keys.eq(2);
+  IntervalMetric interval{BinaryAccuracy()};
+  interval.update(data.right.masked_select(slice),
+                  data.target.masked_select(slice));
+  const IntervalBounds wilson = interval.compute().value().ends();
+  EXPECT_NEAR(own(false).value_low, wilson.low, 1e-12);
+  EXPECT_NEAR(own(false).value_high, wilson.high, 1e-12);
+  const ComparedSlice grouped_slice = own(true);
+  EXPECT_LT(grouped_slice.value_low, grouped_slice.value);
+  EXPECT_GT(grouped_slice.value_high, grouped_slice.value);
+  EXPECT_NEAR(grouped_slice.value_high - grouped_slice.value_low,
+              wilson.high - wilson.low, 0.05);
 }
 
 TEST(SliceComparisonTest, NoVariationIsNoCertainty) {
