@@ -265,20 +265,6 @@ void update(Job& job, int rank, Progress& progress, Watcher* watcher,
   }
 }
 
-/// Whether slices are compared: always in reports, otherwise where statistics
-/// are asked for.
-bool compares_slices(const Arguments& arguments) {
-  return arguments.command == Command::kReport || arguments.interval > 0 ||
-         !arguments.ids.empty() || !arguments.groups.empty();
-}
-
-SliceComparisonOptions comparison_options(const Arguments& arguments) {
-  SliceComparisonOptions options;
-  options.grouped(!arguments.groups.empty());
-  if (arguments.interval > 0) options.level(arguments.interval);
-  return options;
-}
-
 /// Remarks on the files and warnings of the metrics, one per line. Throws
 /// c10::ValueError instead if warnings are errors.
 std::string told(const Job& job, const Arguments& arguments,
@@ -341,9 +327,7 @@ Report evaluate(const Arguments& arguments,
       ranks);
   if (watcher != nullptr) watcher->begin(*job);
   std::optional<WorstSlices> worst;
-  if (job->slices && compares_slices(arguments)) {
-    worst.emplace(*job, comparison_options(arguments));
-  }
+  if (WorstSlices::are_wanted(*job, arguments)) worst.emplace(*job, arguments);
   agree(failure_of([&] {
           update(*job, ranks->rank(), progress, watcher,
                  worst ? &*worst : nullptr);

@@ -143,8 +143,7 @@ std::string slices_table(const std::vector<SliceResult>& slices) {
       values.push_back(slice.results[name]);
     columns.add(name, at::stack(values));
   }
-  return tally::internal::table_of_columns(
-      columns, tally::internal::slice_names(slices));
+  return tally::internal::table_of_columns(columns, slice_names(slices));
 }
 
 /// "accuracy  0.9 [0.85, 0.94]  wilson" for numbers, below each other, and a

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "tally/cli/compared_output.h"
 #include "tally/cli/curves.h"
 #include "tally/cli/evaluate.h"
+#include "tally/cli/flags_text.h"
 #include "tally/cli/output.h"
 #include "tally/cli/regression_rows.h"
 #include "tally/report/log_report.h"
@@ -187,6 +189,8 @@ void report_evaluation(const Arguments& arguments, const std::string& command,
   page.text(rows_text(report.rows, report.ranks));
   if (!report.intervals.empty()) {
     page.text(intervals_text(report.intervals) + ".");
+    std::istringstream flags(flags_text(report.intervals));
+    for (std::string line; std::getline(flags, line);) page.text(line + ".");
   }
   add_results(page, report.results, labels, intervals_of(report));
   add_curves(page, report.results, shown, labels);

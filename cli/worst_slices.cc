@@ -8,8 +8,17 @@
 
 namespace tally::cli {
 
-WorstSlices::WorstSlices(const Job& job, const SliceComparisonOptions& options)
+bool WorstSlices::are_wanted(const Job& job, const Arguments& arguments) {
+  return job.slices &&
+         (arguments.command == Command::kReport || arguments.interval > 0 ||
+          !arguments.ids.empty() || !arguments.groups.empty());
+}
+
+WorstSlices::WorstSlices(const Job& job, const Arguments& arguments)
     : names_(job.source->names()) {
+  SliceComparisonOptions options;
+  options.grouped(!arguments.groups.empty());
+  if (arguments.interval > 0) options.level(arguments.interval);
   for (const CollectionConfig::Member& member : job.config.members) {
     // What cannot be compared is refused.
     failure_of([&] {

@@ -14,8 +14,12 @@ namespace tally::cli {
 /// metrics that are one number of which more or less is better.
 class WorstSlices {
  public:
-  /// Of a job with slices.
-  WorstSlices(const Job& job, const SliceComparisonOptions& options);
+  /// Of a job with slices: always in reports, otherwise where statistics are
+  /// asked for.
+  static bool are_wanted(const Job& job, const Arguments& arguments);
+
+  /// By --groups, at the level of --interval.
+  WorstSlices(const Job& job, const Arguments& arguments);
 
   /// Does not throw.
   void batch(const std::vector<InputValue>& values, const SliceKeys& keys,

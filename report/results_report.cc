@@ -249,7 +249,7 @@ void add_slices(ReportPage& page, const Names& columns,
                 const std::vector<SliceResult>& slices) {
   const std::string head = c10::Join(", ", columns);
   ReportTable table{"By " + head, {head, "rows"}, {}};
-  const Names names = internal::slice_names(slices);
+  const Names names = slice_names(slices);
   for (const SliceResult& slice : slices) {
     if (table.rows.empty()) {
       for (const auto& [name, value] : slice.results) {
@@ -278,7 +278,7 @@ void add_compared_slices(ReportPage& page, const std::string& metric,
   table.columns.insert(table.columns.end(),
                        {"value", "rest", "difference", "low", "high", "effect",
                         "p", "q", "flags"});
-  const Names names = internal::slice_names(slices);
+  const Names names = slice_names(slices);
   for (const ComparedSlice& slice : slices) {
     if (table.rows.size() == kMost) break;
     std::vector<ReportCell> row{names[table.rows.size()], slice.rows};

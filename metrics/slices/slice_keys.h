@@ -68,20 +68,23 @@ std::string slice_words(const std::vector<SliceValue>& key);
 /// quotes.
 std::vector<std::string> slice_words(
     const std::vector<std::vector<SliceValue>>& keys);
-/// The names of slices, told apart in that way.
+/// The columns of a key with these bytes; nothing if they are not those of one.
+std::optional<std::int64_t> slice_key_columns(std::string_view bytes);
+}  // namespace internal
+
+/// The names of SliceResult or ComparedSlice objects, as their name() except
+/// where different keys have one name, as of 1 and "1": then texts are in
+/// quotes.
 template <class Slice>
 std::vector<std::string> slice_names(const std::vector<Slice>& slices) {
   std::vector<std::vector<SliceValue>> keys;
   for (const Slice& slice : slices) keys.push_back(slice.key);
-  std::vector<std::string> names = slice_words(keys);
+  std::vector<std::string> names = internal::slice_words(keys);
   for (std::size_t i = 0; i < names.size(); ++i) {
     // Of what others are folded into.
     if (keys[i].empty()) names[i] = slices[i].name();
   }
   return names;
 }
-/// The columns of a key with these bytes; nothing if they are not those of one.
-std::optional<std::int64_t> slice_key_columns(std::string_view bytes);
-}  // namespace internal
 
 }  // namespace tally

@@ -24,8 +24,11 @@ using Fields = std::vector<double>;
 Fields fields_of(const IntervalBounds& ends) { return {ends.low, ends.high}; }
 
 Fields fields_of(const AreaEstimate& estimate) {
-  return {estimate.area, estimate.standard_error, estimate.positives,
-          estimate.negatives, estimate.effective_positives,
+  return {estimate.area,
+          estimate.standard_error,
+          estimate.positives,
+          estimate.negatives,
+          estimate.effective_positives,
           estimate.effective_negatives};
 }
 

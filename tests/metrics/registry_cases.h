@@ -54,7 +54,7 @@ inline std::vector<FixtureCase> cases_with_rows(const MetricEntry& entry) {
 }
 
 inline std::string call_of(const std::string& name, const FixtureCase& each,
-                    bool with_input) {
+                           bool with_input) {
   std::string options;
   for (const auto& [option, text] : each.options) {
     if (option == "input" && !with_input) continue;
@@ -64,7 +64,7 @@ inline std::string call_of(const std::string& name, const FixtureCase& each,
 }
 
 inline std::unique_ptr<Metric> metric_of(const std::string& name,
-                                  const FixtureCase& each) {
+                                         const FixtureCase& each) {
   // In some fixtures "input" says what the inputs are, and is no option.
   const std::string call = call_of(name, each, /*with_input=*/true);
   const std::string refusal = testkit::refusal_of([&] { make_metric(call); });
@@ -82,8 +82,8 @@ void with_inputs(const Batch& batch, const Use& use) {
   use(Inputs(refs));
 }
 
-/// The value of the rows that `keeps(place in the batch)`; nothing if the metric
-/// refuses them.
+/// The value of the rows that `keeps(place in the batch)`; nothing if the
+/// metric refuses them.
 template <class Keeps>
 std::optional<Results> filtered(const Metric& metric, const FixtureCase& each,
                                 const Keeps& keeps) {

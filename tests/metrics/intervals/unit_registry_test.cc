@@ -50,9 +50,9 @@ bool compare(const std::string& name, const FixtureCase& each) {
   for (const auto& [part, values] : found.replicates) {
     for (std::int64_t group = 0; group < kGroups; ++group) {
       const at::Tensor own = values[group];
-      const at::Tensor other = wanted[static_cast<std::size_t>(group)]
-                                   .at(part)
-                                   .to(at::kCPU, at::kDouble);
+      const at::Tensor other =
+          wanted[static_cast<std::size_t>(group)].at(part).to(at::kCPU,
+                                                              at::kDouble);
       EXPECT_TRUE(own.sizes() == other.sizes() &&
                   own.allclose(other, 1e-9, 1e-12, /*equal_nan=*/true))
           << part << ": " << own << " instead of " << other;
