@@ -88,7 +88,15 @@ UnitEngine::UnitEngine(std::unique_ptr<Metric> metric,
 }
 
 AnyState UnitEngine::identity() const {
-  return AnyState::of(UnitStates(empty_, {options_.blocks(), options_.seed()}));
+  AnyState units =
+      AnyState::of(UnitStates(empty_, {options_.blocks(), options_.seed()}));
+  if (!keeps_matches()) return units;
+  return AnyState::of(StateParts({{"units", std::move(units)},
+                                  {"matches", AnyState::of(RowMatches())}}));
+}
+
+const AnyState& UnitEngine::units_in(const AnyState& state) const {
+  return keeps_matches() ? state.get<StateParts>().parts()[0] : state;
 }
 
 StateKey UnitEngine::key() const {
