@@ -27,36 +27,42 @@ RowUnits units_of_rows(const std::vector<std::int64_t>& ids,
                        const BlockRules& rules) {
   RowUnits units;
   units.are_blocks = are_many(ids, rules);
-  std::vector<std::int64_t> own = ids;
+  units.codes.reserve(ids.size());
   if (units.are_blocks) {
-    for (std::int64_t& id : own) id = rules.block_of(id);
-    std::vector<bool> used(static_cast<std::size_t>(rules.blocks), false);
-    for (const std::int64_t block : own) {
-      used[static_cast<std::size_t>(block)] = true;
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(rules.blocks), 0);
+    for (const std::int64_t id : ids) {
+      units.codes.push_back(rules.block_of(id));
+      ++counts[static_cast<std::size_t>(units.codes.back())];
     }
-    for (std::size_t block = 0; block < used.size(); ++block) {
-      if (used[block]) units.ids.push_back(static_cast<std::int64_t>(block));
+    std::vector<std::int64_t> places(counts.size(), 0);
+    for (std::size_t block = 0; block < counts.size(); ++block) {
+      if (counts[block] == 0) continue;
+      places[block] = static_cast<std::int64_t>(units.ids.size());
+      units.ids.push_back(static_cast<std::int64_t>(block));
+      units.lengths.push_back(counts[block]);
+    }
+    for (std::int64_t& code : units.codes) {
+      code = places[static_cast<std::size_t>(code)];
     }
   } else {
-    units.ids = own;
+    units.ids = ids;
     std::sort(units.ids.begin(), units.ids.end());
     units.ids.erase(std::unique(units.ids.begin(), units.ids.end()),
                     units.ids.end());
-  }
-  units.lengths.assign(units.ids.size(), 0);
-  units.codes.reserve(own.size());
-  for (const std::int64_t id : own) {
-    const auto place =
-        std::lower_bound(units.ids.begin(), units.ids.end(), id) -
-        units.ids.begin();
-    units.codes.push_back(place);
-    ++units.lengths[static_cast<std::size_t>(place)];
+    units.lengths.assign(units.ids.size(), 0);
+    for (const std::int64_t id : ids) {
+      const auto place =
+          std::lower_bound(units.ids.begin(), units.ids.end(), id) -
+          units.ids.begin();
+      units.codes.push_back(place);
+      ++units.lengths[static_cast<std::size_t>(place)];
+    }
   }
   std::vector<std::int64_t> next(units.ids.size(), 0);
   std::partial_sum(units.lengths.begin(), std::prev(units.lengths.end()),
                    std::next(next.begin()));
-  units.order.resize(own.size());
-  for (std::size_t row = 0; row < own.size(); ++row) {
+  units.order.resize(ids.size());
+  for (std::size_t row = 0; row < ids.size(); ++row) {
     auto& place = next[static_cast<std::size_t>(units.codes[row])];
     units.order[static_cast<std::size_t>(place++)] =
         static_cast<std::int64_t>(row);
