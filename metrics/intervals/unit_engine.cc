@@ -91,8 +91,8 @@ AnyState UnitEngine::identity() const {
   AnyState units =
       AnyState::of(UnitStates(empty_, {options_.blocks(), options_.seed()}));
   if (!keeps_matches()) return units;
-  return AnyState::of(StateParts({{"units", std::move(units)},
-                                  {"matches", AnyState::of(RowMatches())}}));
+  return AnyState::of(StateParts(
+      {{"units", std::move(units)}, {"matches", AnyState::of(RowMatches())}}));
 }
 
 const AnyState& UnitEngine::units_in(const AnyState& state) const {

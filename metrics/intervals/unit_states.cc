@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "tally/metrics/common/tensor_of.h"
@@ -116,6 +117,20 @@ class ColumnReader {
   std::int64_t length_ = 0;
 };
 
+// Whether a state is rows, and sizes that all parts share.
+bool keeps_rows(const AnyState& state) {
+  if (!merges_by_field(state) || compacts(state)) return false;
+  for (const Field& field : state.fields()) {
+    const bool is_size =
+        field.kind == Field::Kind::kInt && field.merge == Merge::kMax;
+    if (!is_size && field.kind != Field::Kind::kRows &&
+        field.kind != Field::Kind::kNote) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::int64_t BlockRules::block_of(std::int64_t id) const {
@@ -223,14 +238,23 @@ UnitStateList UnitStates::units() const {
     distinct.insert(id[i]);
     list.are_blocks = is_block[i] != 0 || rules_.divides(distinct.size());
   }
+  std::vector<std::int64_t> owners(id, id + count);
+  if (list.are_blocks) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (is_block[i] == 0) owners[i] = rules_.block_of(id[i]);
+    }
+  }
+  if (keeps_rows(*identity_)) {
+    gather_rows(owners, list.units);
+    return list;
+  }
   std::vector<ColumnReader> readers;
   for (const Column& column : columns_) {
     readers.emplace_back(column.values, column.lengths);
   }
   std::map<std::int64_t, UnitState> units;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t own =
-        list.are_blocks && is_block[i] == 0 ? rules_.block_of(id[i]) : id[i];
+    const std::int64_t own = owners[i];
     AnyState state = *identity_;
     std::size_t column = 0;
     for (const Field& field : state.fields()) {
@@ -249,6 +273,79 @@ UnitStateList UnitStates::units() const {
   }
   for (auto& [own, unit] : units) list.units.push_back(std::move(unit));
   return list;
+}
+
+void UnitStates::gather_rows(const std::vector<std::int64_t>& owners,
+                             std::vector<UnitState>& units) const {
+  // Parts by unit, in their order.
+  std::vector<std::size_t> parts(owners.size());
+  std::iota(parts.begin(), parts.end(), std::size_t{0});
+  std::stable_sort(
+      parts.begin(), parts.end(),
+      [&](std::size_t a, std::size_t b) { return owners[a] < owners[b]; });
+  const at::Tensor sizes = sizes_.tensor();
+  const at::Tensor rows = rows_.tensor();
+  std::vector<std::size_t> ends;  // of units, among parts
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t part = parts[i];
+    if (units.empty() || units.back().id != owners[part]) {
+      units.emplace_back();
+      units.back().id = owners[part];
+      units.back().state = *identity_;
+      ends.push_back(i);
+    }
+    units.back().size += sizes.const_data_ptr<double>()[part];
+    units.back().rows += rows.const_data_ptr<double>()[part];
+    ends.back() = i + 1;
+  }
+  std::size_t c = 0;
+  for (const Field& field : identity_->fields()) {
+    if (!is_data(field)) continue;
+    const Column& column = columns_[c];
+    const at::Tensor numbers = field.kind == Field::Kind::kRows
+                                   ? column.lengths.tensor()
+                                   : column.values.tensor();
+    const auto* const number = integers(numbers);
+    std::vector<std::int64_t> begins(owners.size(), 0);
+    if (field.kind == Field::Kind::kRows) {
+      std::partial_sum(number, number + owners.size() - 1, begins.begin() + 1);
+    }
+    std::vector<std::int64_t> order;
+    std::vector<std::int64_t> counts(units.size(), 0);
+    std::size_t i = 0;
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      for (; i < ends[u]; ++i) {
+        const std::size_t part = parts[i];
+        if (field.kind == Field::Kind::kRows) {
+          for (std::int64_t row = 0; row < number[part]; ++row) {
+            order.push_back(begins[part] + row);
+          }
+          counts[u] += number[part];
+        } else {
+          counts[u] = std::max(counts[u], number[part]);
+        }
+      }
+    }
+    at::Tensor sorted;
+    if (!order.empty()) {
+      const at::Tensor all = column.values.tensor();
+      sorted = all.index_select(0, tensor_of(order).to(all.device()));
+    }
+    std::int64_t begin = 0;
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      std::size_t d = 0;
+      for (const Field& into : units[u].state.fields()) {
+        if (!is_data(into) || d++ != c) continue;
+        if (into.kind == Field::Kind::kInt) {
+          into.as_int() = counts[u];
+        } else if (counts[u] > 0) {
+          into.as_rows() = Rows(sorted.narrow(0, begin, counts[u]));
+        }
+      }
+      if (field.kind == Field::Kind::kRows) begin += counts[u];
+    }
+    ++c;
+  }
 }
 
 void UnitStates::fields(Fields& f) {

@@ -69,6 +69,9 @@ class UnitStates {
     Rows lengths;  // int64: of rows; of tensors -1, or dimensions and sizes
   };
 
+  /// units() of a state that is rows, in one copy.
+  void gather_rows(const std::vector<std::int64_t>& owners,
+                   std::vector<UnitState>& units) const;
   static bool is_data(const Field& field) {
     return field.kind != Field::Kind::kNote;
   }
