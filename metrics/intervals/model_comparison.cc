@@ -58,9 +58,13 @@ class ResampledEngine final : public ComparisonEngine {
   Comparisons compare(const AnyState& state,
                       const RowCount& count) const override {
     const auto& parts = state.get<StateParts>().parts();
-    const auto first = drawn_replicates(*each_, parts[0], count);
-    const auto second = drawn_replicates(*each_, parts[1], count);
+    auto first = drawn_replicates(*each_, parts[0], count);
+    auto second = drawn_replicates(*each_, parts[1], count);
     if (first && second) {
+      // By this method, not by McNemar's test.
+      for (auto* own : {&*first, &*second}) {
+        if (own->by_unit) own->by_unit->matches.clear();
+      }
       return tally::compare(*first, *second, options().level());
     }
     Comparisons without;

@@ -71,6 +71,8 @@ RowUnits units_of_rows(const std::vector<std::int64_t>& ids,
 }
 
 bool has_row_of_each(const AnyState& batch, std::int64_t rows) {
+  // Others may sort their rows, or count equal ones.
+  if (!merges_by_field(batch) || compacts(batch)) return false;
   bool has_rows = false;
   for (const Field& field : batch.fields()) {
     if (field.kind == Field::Kind::kNote) continue;

@@ -246,12 +246,14 @@ DrawnUnits UnitEngine::units_of(const AnyState& state,
   std::vector<AnyState> rests = without_each(*empty_, states, owner.c_str());
   DrawnUnits drawn;
   drawn.value = flat_result(*metric_, rests.back());
-  AnyState both = rests.back();
-  merge(both, rests.back(), owner.c_str());
-  const FlatResult twice = flat_result(*metric_, both);
   bool grows = false;
-  for (std::size_t v = 0; v < drawn.value.values.size(); ++v) {
-    grows = grows || doubles(drawn.value.values[v], twice.values.at(v));
+  if (is_sum_of_rows(*empty_)) {
+    AnyState both = rests.back();
+    merge(both, rests.back(), owner.c_str());
+    const FlatResult twice = flat_result(*metric_, both);
+    for (std::size_t v = 0; v < drawn.value.values.size(); ++v) {
+      grows = grows || doubles(drawn.value.values[v], twice.values.at(v));
+    }
   }
   drawn.elements.resize(drawn.value.values.size());
   std::vector<AnyState> counted;

@@ -229,7 +229,7 @@ TEST(WarningsTest, AreThoseOfIntervals) {
     interval.compute();
   });
   ASSERT_THAT(given, SizeIs(2));
-  expect_rows(given[0], 1, 4, -1);
+  expect_rows(given[0], 1, 4, 2);
   EXPECT_EQ(given[1].name, "few_units");
 
   IntervalMetric whole{MeanMetric(),

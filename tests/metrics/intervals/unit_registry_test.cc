@@ -17,6 +17,12 @@ constexpr std::int64_t kGroups = 3;
 
 /// Whether values could be compared; not if the metric refuses some rows.
 bool compare(const std::string& name, const FixtureCase& each) {
+  // Their values count rows of weight 0, which intervals leave out.
+  const bool is_weighted = each.name.find("weight") != std::string::npos;
+  if (is_weighted && (name == "ConcordanceCorrCoef" ||
+                      name == "NormalizedRootMeanSquaredError")) {
+    return false;
+  }
   const auto metric = metric_of(name, each);
   metric->set_dtype(at::kDouble);
   const auto methods = interval_methods(*metric);
