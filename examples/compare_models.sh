@@ -5,12 +5,12 @@
 #
 #   first: first.json
 #   second: second.json
-#   95 % intervals of first - second: jackknife, poisson
-#                first    second  difference         low       high           p    n  undefined
-#   accuracy    0.8725    0.8125        0.06   0.0145801    0.10542   0.0123298  400          0
-#   f1        0.844985  0.749164   0.0958209   0.0384545   0.153187  0.00241696  400          0
-#   auroc     0.955547  0.912474   0.0430729   0.0257068   0.060439  5.1951e-05  400          0
-#   brier     0.124359  0.140913  -0.0165544  -0.0217622  -0.010756    0.001998  400          0
+#   95 % intervals of first - second: mcnemar, jackknife
+#                first    second  difference         low        high            p    n  undefined
+#   accuracy    0.8725    0.8125        0.06   0.0235042     0.09735   0.00126356  400          0
+#   f1        0.844985  0.749164   0.0958209   0.0476532    0.143544  0.000150064  400          0
+#   auroc     0.955547  0.912474   0.0430729    0.026718   0.0594048  1.16648e-06  400          0
+#   brier     0.124359  0.140913  -0.0165544  -0.0225527  -0.0105549  4.20715e-07  400          0
 set -eu
 cd "$(mktemp -d)"
 awk 'BEGIN {
