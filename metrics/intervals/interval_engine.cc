@@ -247,7 +247,8 @@ void IntervalOptions::validate() const {
   internal::intervals::check_level(level_);
   TORCH_CHECK_VALUE(replicates_ >= 2, "expected at least 2 replicates, got ",
                     replicates_);
-  TORCH_CHECK_VALUE(blocks_ >= 2, "expected at least 2 blocks, got ", blocks_);
+  TORCH_CHECK_VALUE(blocks_ == 0 || blocks_ >= 2,
+                    "expected at least 2 blocks, got ", blocks_);
 }
 
 }  // namespace tally

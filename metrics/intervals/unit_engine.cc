@@ -73,6 +73,14 @@ std::vector<double> alone_of(const Metric& metric, std::size_t element,
   return alone;
 }
 
+// Without a block, a value over rows takes as long as that of all of them.
+std::int64_t automatic_blocks(const AnyState& state) {
+  for (const Field& field : state.fields()) {
+    if (field.kind == Field::Kind::kRows) return 200;
+  }
+  return 250;
+}
+
 }  // namespace
 
 UnitEngine::UnitEngine(std::unique_ptr<Metric> metric,
@@ -80,7 +88,10 @@ UnitEngine::UnitEngine(std::unique_ptr<Metric> metric,
     : IntervalEngine(std::move(metric), options),
       sampling_(metric_->sampling()),
       adds_up_(sampling_.row_sums && is_sum_of_rows(metric_->make_state())),
-      empty_(std::make_shared<const AnyState>(metric_->make_state())) {
+      empty_(std::make_shared<const AnyState>(metric_->make_state())),
+      rules_{
+          options.blocks() > 0 ? options.blocks() : automatic_blocks(*empty_),
+          options.seed()} {
   const auto declared = metric_->inputs();
   for (std::size_t i = 0; i < declared.size(); ++i) {
     if (std::string(declared[i].name) == "weight") weight_place_ = i;
@@ -88,8 +99,7 @@ UnitEngine::UnitEngine(std::unique_ptr<Metric> metric,
 }
 
 AnyState UnitEngine::identity() const {
-  AnyState units =
-      AnyState::of(UnitStates(empty_, {options_.blocks(), options_.seed()}));
+  AnyState units = AnyState::of(UnitStates(empty_, rules_));
   if (!keeps_matches()) return units;
   return AnyState::of(StateParts(
       {{"units", std::move(units)}, {"matches", AnyState::of(RowMatches())}}));
@@ -100,7 +110,7 @@ const AnyState& UnitEngine::units_in(const AnyState& state) const {
 }
 
 StateKey UnitEngine::key() const {
-  return "Units(blocks=" + std::to_string(options_.blocks()) +
+  return "Units(blocks=" + std::to_string(rules_.blocks) +
          ", seed=" + std::to_string(options_.seed()) +
          (keeps_matches() ? ", matches; " : "; ") + metric_->state_key() + ")";
 }
@@ -166,15 +176,13 @@ std::vector<RowMatch> UnitEngine::matches_of(const AnyState& state,
 
 AnyState UnitEngine::observe_units(Inputs inputs,
                                    const std::vector<std::int64_t>& ids) const {
-  AnyState batch =
-      AnyState::of(UnitStates(empty_, {options_.blocks(), options_.seed()}));
+  AnyState batch = AnyState::of(UnitStates(empty_, rules_));
   auto& states = batch.get<UnitStates>();
   const auto rows = static_cast<std::int64_t>(ids.size());
   AnyState whole = observe_batch(*metric_, inputs);
   states.add_notes(whole);
   if (ids.empty()) return batch;
-  const RowUnits units =
-      units_of_rows(ids, {options_.blocks(), options_.seed()});
+  const RowUnits units = units_of_rows(ids, rules_);
   const at::Tensor weights = weights_of(inputs, ids.size());
   if (!weights.defined() && has_row_of_each(whole, rows)) {
     states.add_rows(in_order(whole, units.order), units.ids, units.lengths,

@@ -63,6 +63,7 @@ class UnitEngine final : public IntervalEngine {
   bool adds_up_;  // rows_sums() says all that a row adds
   std::optional<std::size_t> weight_place_;
   std::shared_ptr<const AnyState> empty_;
+  BlockRules rules_;
 };
 
 }  // namespace tally::internal::intervals

@@ -245,7 +245,8 @@ UnitInterval unit_interval(const UnitValues& values, const UnitBasis& basis,
     interval.ends.high *= range.high;
     return interval;
   }
-  if (!(spread.degrees_of_freedom > 0)) return interval;
+  // Below, fewer than two of uneven units count.
+  if (!(spread.degrees_of_freedom >= 1)) return interval;
   const double t =
       student_t_quantile(0.5 + level / 2, spread.degrees_of_freedom);
   if (!(value > range.low && value < range.high)) return interval;
@@ -304,7 +305,7 @@ UnitDifference unit_difference(const UnitValues& first,
     return result;
   }
   const bool has_spread = varies(difference, spread.standard_error) &&
-                          spread.degrees_of_freedom > 0;
+                          spread.degrees_of_freedom >= 1;
   if (has_spread) {
     ValueRange differences;
     if (is_bounded(range)) {
@@ -317,7 +318,7 @@ UnitDifference unit_difference(const UnitValues& first,
           student_t_quantile(0.5 + level / 2, spread.degrees_of_freedom),
           differences);
     }
-  } else {
+  } else if (!varies(difference, spread.standard_error)) {
     spread.flags.add(IntervalFlag::kNoVariation);
   }
   const bool has_signs =

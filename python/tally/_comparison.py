@@ -85,7 +85,7 @@ class ModelComparison(RowMetric):
     _class = classes.ModelComparison
 
     def __init__(
-        self, metric, *, level=0.95, method="auto", replicates=1000, blocks=200, seed=0,
+        self, metric, *, level=0.95, method="auto", replicates=1000, blocks=0, seed=0,
         grouped=False,
     ):
         super().__init__(metric, float(level), method, replicates, blocks, seed, grouped)

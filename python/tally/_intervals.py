@@ -75,7 +75,8 @@ class IntervalMetric(RowMetric):
             "logit_normal".
         replicates: Number of bootstrap replicates.
         blocks: Up to so many units the jackknife leaves out one at a time; of more, it
-            divides them into so many blocks.
+            divides them into so many blocks. 0: 200 for metrics that keep rows, and 250
+            for others.
         seed: Of the random numbers.
         grouped: Rows with the same id belong together, such as those of a patient. The
             queries of a retrieval metric are units without it.
@@ -85,7 +86,7 @@ class IntervalMetric(RowMetric):
 
     def __init__(
         self, metric, *, level=0.95, method="auto", ends="percentile", replicates=1000,
-        blocks=200, seed=0, grouped=False,
+        blocks=0, seed=0, grouped=False,
     ):
         super().__init__(metric, float(level), method, ends, replicates, blocks, seed, grouped)
 

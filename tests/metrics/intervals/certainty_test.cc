@@ -250,6 +250,17 @@ TEST(CertaintyTest, IgnoredRowsDoNotCount) {
   EXPECT_NEAR(number(jackknife.low), number(wilson.low), 1e-12);
 }
 
+TEST(CertaintyTest, UnevenGroupsOfWhichOneDecidesSayNothing) {
+  const at::Tensor groups =
+      at::cat({at::full({200}, 0), at::arange(1, 20).repeat_interleave(5)});
+  const at::Tensor errors = at::arange(295, at::kDouble).mul(2.1).sin();
+  const Interval interval =
+      interval_of(MeanSquaredError(), kGrouped, SampleIds(groups), errors,
+                  at::zeros_like(errors));
+  expect_no_ends(interval);
+  EXPECT_TRUE(interval.flags.contains(Flag::kUnevenUnits));
+}
+
 TEST(CertaintyTest, EndsStayInTheRange) {
   const auto check = [](OwnedMetric metric, double low, double high,
                         const auto&... inputs) {
