@@ -196,8 +196,9 @@ Intervals CurveEngine::intervals(const AnyState& state,
   unfilled.units = area.clusters;
   unfilled.counted = area.estimate.positives + area.estimate.negatives;
   Bounds bounds;
+  const double clusters = area.estimate.degrees_of_freedom() + 1;
   bounds.flags.add(IntervalFlag::kFewUnits,
-                   area.clusters < (count.are_groups ? kFewGroups : kFewRows));
+                   clusters < (count.are_groups ? kFewGroups : kFewRows));
   bounds.flags.add(IntervalFlag::kSmallClass,
                    std::min(area.estimate.positives, area.estimate.negatives) <
                        kSmallestClass);
@@ -205,7 +206,9 @@ Intervals CurveEngine::intervals(const AnyState& state,
     const double error = area.estimate.standard_error;
     bounds.standard_error = error;
     bounds.degrees_of_freedom = area.estimate.degrees_of_freedom();
-    bounds.flags.add(IntervalFlag::kNoVariation, !(error > 0));
+    bounds.flags.add(error == error ? IntervalFlag::kNoVariation
+                                    : IntervalFlag::kUndefinedBlocks,
+                     !(error > 0));
     // In perfect order, clusters say what so many rows would.
     if (area.estimate.degrees_of_freedom() > 0) {
       const IntervalBounds ends =

@@ -80,6 +80,7 @@ Bounds Bounds::of(const UnitInterval& interval) {
   bounds.high = interval.ends.high;
   bounds.standard_error = interval.spread.standard_error;
   bounds.degrees_of_freedom = interval.spread.degrees_of_freedom;
+  bounds.undefined = interval.spread.undefined;
   bounds.flags = interval.spread.flags;
   bounds.method = interval.method;
   return bounds;
@@ -171,7 +172,7 @@ Bounds replicate_bounds(double value, std::vector<double>& replicates,
   const double tail = (1 - level) / 2;
   bounds.standard_error = deviation(replicates);
   // All equal, which says nothing of other rows.
-  if (!(bounds.standard_error > 0)) {
+  if (!varies(value, bounds.standard_error)) {
     bounds.flags.add(IntervalFlag::kNoVariation);
     return bounds;
   }

@@ -9,7 +9,7 @@ namespace tally {
 const char* words(IntervalFlag flag) {
   switch (flag) {
     case IntervalFlag::kFewUnits:
-      return "few units: with fewer than 10 rows, or 5 groups, the interval "
+      return "few units: with fewer than 10 units, or 5 groups, the interval "
              "contains the truth less often than it says";
     case IntervalFlag::kUndefinedBlocks:
       return "undefined blocks: without some of the units there is no value, "

@@ -15,7 +15,7 @@ namespace tally {
 enum class IntervalFlag {
   kFewUnits,         ///< fewer than 10 units, or 5 groups, count
   kUndefinedBlocks,  ///< without some unit there is no value: no interval
-  kNoVariation,      ///< all units say the same: no interval, or that of none
+  kNoVariation,      ///< all units say the same: none, or Clopper-Pearson's
   kSmallClass,       ///< fewer than 10 rows decide the value
   kMissingClass,     ///< a class of the average has no rows
   kUnevenUnits,      ///< few of the groups, or of the weights, decide

@@ -171,7 +171,9 @@ class DelongEngine final : public ComparisonEngine {
         IntervalFlag::kSmallClass,
         std::min(positives, static_cast<double>(target.numel()) - positives) <
             kSmallestClass);
-    comparison.flags.add(IntervalFlag::kNoVariation, areas.low != areas.low);
+    comparison.flags.add(
+        IntervalFlag::kNoVariation,
+        areas.low != areas.low && areas.standard_error == areas.standard_error);
   }
 
   std::unique_ptr<Metric> metric_;

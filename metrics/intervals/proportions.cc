@@ -300,7 +300,9 @@ AreaComparison compare_areas(const at::Tensor& first, const at::Tensor& second,
   result.standard_error =
       std::sqrt(variance_of_mean(of_first.positives.sub(of_second.positives)) +
                 variance_of_mean(of_first.negatives.sub(of_second.negatives)));
-  if (!(result.standard_error > 0)) {
+  // Below, differences of placements are only rounding.
+  constexpr double kRounding = 1e-12;
+  if (!(result.standard_error > kRounding)) {
     if (result.difference == 0) result.p_value = 1;
     return result;
   }

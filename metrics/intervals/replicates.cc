@@ -30,6 +30,7 @@ std::optional<Replicates> drawn_replicates(const IntervalEngine& engine,
   replicates.seed = engine.options().seed();
   replicates.n = row_count.rows;
   replicates.digest = row_count.digest;
+  replicates.is_selected = engine.metric().sampling().is_selected;
   std::int64_t count = engine.options().replicates();
   if (engine.method() == IntervalMethod::kJackknife) {
     count = static_cast<std::int64_t>(drawn->ids.size());
@@ -184,6 +185,7 @@ Comparisons compare_matches(const Replicates& first, const Replicates& second,
   part.method = ComparisonMethod::kMcnemar;
   part.n = first.n;
   part.unit = first.by_unit->unit;
+  part.flags.add(IntervalFlag::kSelected, first.is_selected);
   intervals::fill_mcnemar(counts, part);
   return {{"", std::move(part)}};
 }
@@ -225,6 +227,10 @@ Comparisons compare(const Replicates& first, const Replicates& second,
       units->matches.size() == second.by_unit->matches.size()) {
     return compare_matches(first, second, level);
   }
+  TORCH_CHECK_VALUE(
+      !is_jackknife || first.by_unit.has_value() == second.by_unit.has_value(),
+      "compare: expected both files to be of version 1, or both of 2: make "
+      "that of version 1 again");
   Comparisons parts;
   std::size_t place = 0;
   for (const auto& [name, value] : first.values) {
@@ -241,6 +247,10 @@ Comparisons compare(const Replicates& first, const Replicates& second,
     part.counted = units ? units->counted : static_cast<double>(first.n);
     part.units = units ? units->units : static_cast<double>(first.n);
     if (units) part.unit = units->unit;
+    part.flags.add(IntervalFlag::kSelected, first.is_selected);
+    part.flags.add(
+        IntervalFlag::kFewUnits,
+        !is_jackknife && static_cast<double>(first.n) < intervals::kFewRows);
     part.replicates = a.size(0);
     part.first = value;
     part.second = second.values[name];

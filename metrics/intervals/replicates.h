@@ -38,10 +38,11 @@ struct Replicates {
   std::string metric;  ///< its repr()
   IntervalMethod method = IntervalMethod::kPoisson;
   std::int64_t seed = 0;
-  std::int64_t n = 0;       ///< rows, over all ranks
-  std::int64_t digest = 0;  ///< of the ids of all rows, whatever their order
-  Results values;           ///< float64
-  Results replicates;       ///< float64 [replicates, ...], with the same names
+  std::int64_t n = 0;        ///< rows, over all ranks
+  std::int64_t digest = 0;   ///< of the ids of all rows, whatever their order
+  bool is_selected = false;  ///< see IntervalFlag::kSelected
+  Results values;            ///< float64
+  Results replicates;        ///< float64 [replicates, ...], with the same names
   /// Of the jackknife; none from a file of version 1, which has blocks.
   std::optional<ReplicateUnits> by_unit;
 };
@@ -78,9 +79,9 @@ NamedReplicates parse_replicates(const std::string& text);
 /// and the ends are those of t, on the scale of Fisher's z where the metric is
 /// bounded. If both values are means over at most 200 units, the p-value is
 /// that of the signs of units' differences: all flips of up to 16 units, 4999
-/// random ones of more, p = (1 + those that reach the sum) / (1 + flips)
-/// (Phipson and Smyth 2010). There is neither where a unit without which there
-/// is no value is left out.
+/// random ones of more, with p = (1 + those that reach the sum) / (1 + flips)
+/// (Phipson and Smyth 2010). There is neither if the value is undefined without
+/// some unit.
 ///
 /// Throws c10::ValueError unless metric, method, seed, number of rows and of
 /// replicates, the ids' digest and the units that count agree, and for a level

@@ -102,6 +102,7 @@ Replicates replicates_of(const Json& json) {
   replicates.seed = json.at("seed").get<std::int64_t>();
   replicates.n = json.at("n").get<std::int64_t>();
   replicates.digest = json.at("digest").get<std::int64_t>();
+  replicates.is_selected = json.value("selected", false);
   const auto count = json.at("replicates").get<std::int64_t>();
   for (const Json& part : json.at("parts")) {
     const auto name = part.at("name").get<std::string>();
@@ -147,6 +148,7 @@ std::string to_text(const NamedReplicates& replicates) {
                        {"seed", each.seed},
                        {"n", each.n},
                        {"digest", each.digest},
+                       {"selected", each.is_selected},
                        {"replicates", count},
                        {"parts", std::move(parts)}});
     if (each.by_unit) metrics.back()["units"] = json_of(*each.by_unit);

@@ -25,6 +25,9 @@ RowMatch row_match(std::uint8_t bits) {
 }
 
 void PairedMatches::add(RowMatch first, RowMatch second) {
+  TORCH_CHECK_VALUE(
+      (first == RowMatch::kIgnored) == (second == RowMatch::kIgnored),
+      "compare: expected both models to ignore the same rows");
   if (first == RowMatch::kIgnored) return;
   first_nans += first == RowMatch::kNan;
   second_nans += second == RowMatch::kNan;
@@ -39,6 +42,8 @@ void fill_mcnemar(const PairedMatches& matches, Comparison& comparison) {
   const std::int64_t counted = matches.counted();
   const auto all = static_cast<double>(counted);
   comparison.units = comparison.counted = all;
+  comparison.flags.add(IntervalFlag::kFewUnits, all < kFewRows);
+  comparison.flags.add(IntervalFlag::kNoSmallP, all < kFewestForP - 1);
   const auto value = [&](std::int64_t correct, std::int64_t nans) {
     return nans > 0 || counted == 0 ? kNaN : static_cast<double>(correct) / all;
   };

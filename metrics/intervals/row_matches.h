@@ -30,7 +30,7 @@ struct PairedMatches {
     f("neither", neither);
     f("first_nans", first_nans)("second_nans", second_nans);
   }
-  /// A row that the first ignores does not count.
+  /// Throws c10::ValueError for a row that one model alone ignores.
   void add(RowMatch first, RowMatch second);
   std::int64_t counted() const {
     return both + first_only + second_only + neither;

@@ -54,6 +54,34 @@ bool adds_nothing(const AnyState& state) {
   return true;
 }
 
+// How many rows a state keeps, where it keeps them as they came.
+std::optional<double> kept_rows(const AnyState& state) {
+  std::optional<double> kept;
+  if (!merges_by_field(state) || compacts(state)) return kept;
+  for (const Field& field : state.fields()) {
+    if (field.kind != Field::Kind::kRows) continue;
+    kept =
+        std::max(kept.value_or(0), static_cast<double>(field.as_rows().size()));
+  }
+  return kept;
+}
+
+// How many units have rows that decide the value, where these add up to those
+// of all together; otherwise all units.
+double deciding_units(const MetricSampling& sampling,
+                      const std::vector<AnyState>& states, double deciding) {
+  const auto all = static_cast<double>(states.size());
+  if (deciding != deciding) return all;
+  double sum = 0;
+  double count = 0;
+  for (const AnyState& state : states) {
+    const double own = deciding_rows(sampling, state);
+    sum += own;
+    count += own > 0;
+  }
+  return sum == deciding ? count : all;
+}
+
 // What units have alone, if the value is their mean: checked by that of some.
 std::vector<double> alone_of(const Metric& metric, std::size_t element,
                              const UnitValues& values, const UnitBasis& basis,
@@ -161,8 +189,8 @@ std::vector<RowMatch> UnitEngine::matches_of(const AnyState& state,
       count.weighed == 0) {
     return {};
   }
-  const at::Tensor ids = rows.ids.tensor();
-  const at::Tensor bits = rows.bits.tensor();
+  const at::Tensor ids = rows.ids.tensor().cpu();
+  const at::Tensor bits = rows.bits.tensor().cpu();
   const auto* const id = ids.const_data_ptr<std::int64_t>();
   const auto* const bit = bits.const_data_ptr<std::uint8_t>();
   std::vector<std::int64_t> order(static_cast<std::size_t>(ids.numel()));
@@ -226,7 +254,7 @@ AnyState UnitEngine::observe_units(Inputs inputs,
     }
   } else if (!has_rows) {
     parts[0].state = std::move(whole);
-    parts[0].size = adds_nothing(parts[0].state) ? 0 : 1;
+    parts[0].size = 1;
   } else {
     const SortedRows sorted(units.codes, parts.size(), inputs);
     for (std::size_t k = 0; k < parts.size(); ++k) {
@@ -237,8 +265,10 @@ AnyState UnitEngine::observe_units(Inputs inputs,
     for (std::size_t row = 0; row < ids.size(); ++row) {
       parts[static_cast<std::size_t>(units.codes[row])].size += weight_of(row);
     }
-    for (UnitState& part : parts) {
-      if (adds_nothing(part.state)) part.size = 0;
+    if (weight == nullptr) {
+      for (UnitState& part : parts) {
+        part.size = kept_rows(part.state).value_or(part.size);
+      }
     }
   }
   states.add(parts, units.are_blocks);
@@ -267,8 +297,10 @@ DrawnUnits UnitEngine::units_of(const AnyState& state,
   std::vector<AnyState> counted;
   for (std::size_t k = 0; k < states.size(); ++k) {
     const UnitState& unit = list.units[k];
-    // In a sum, zeros count.
-    const double size = grows && unit.size == 0 ? unit.rows : unit.size;
+    // All rows of a unit may be ignored; in a sum, zeros count. What a part of
+    // it had alone must not matter, as parts are those of batches.
+    double size = grows ? unit.rows : unit.size;
+    if (!grows && adds_nothing(unit.state)) size = 0;
     if (!(size > 0)) continue;
     const FlatResult each = flat_result(*metric_, rests[k]);
     TORCH_CHECK_VALUE(each.values.size() == drawn.elements.size(), owner,
@@ -288,6 +320,10 @@ DrawnUnits UnitEngine::units_of(const AnyState& state,
   drawn.basis.units = list.are_blocks ? static_cast<double>(count.units)
                                       : static_cast<double>(counted.size());
   drawn.basis.deciding = deciding_rows(sampling_, rests.back());
+  if (count.are_groups) {
+    drawn.basis.deciding_units =
+        deciding_units(sampling_, counted, drawn.basis.deciding);
+  }
   for (std::size_t v = 0; v < drawn.elements.size(); ++v) {
     UnitValues& own = drawn.elements[v];
     own.value = drawn.value.values[v];

@@ -27,6 +27,9 @@ void append(Rows& rows, const at::Tensor& more) {
   rows.append(added);
 }
 
+// A state may be on another device.
+at::Tensor on_cpu(const Rows& rows) { return rows.tensor().cpu().contiguous(); }
+
 // Those of a field of some parts.
 struct Gathered {
   std::vector<at::Tensor> values;
@@ -71,8 +74,7 @@ class ColumnReader {
  public:
   ColumnReader(const Rows& values, const Rows& lengths)
       : values_(values.defined() ? values.tensor() : at::Tensor()),
-        lengths_(lengths.defined() ? lengths.tensor().cpu().contiguous()
-                                   : at::Tensor()) {}
+        lengths_(lengths.defined() ? on_cpu(lengths) : at::Tensor()) {}
 
   void read(const Field& into) {
     switch (into.kind) {
@@ -107,7 +109,8 @@ class ColumnReader {
     return own;
   }
   template <class T>
-  const T* values_on_cpu() const {
+  const T* values_on_cpu() {
+    if (!values_.is_cpu()) values_ = values_.cpu();
     return values_.const_data_ptr<T>();
   }
 
@@ -226,10 +229,10 @@ void UnitStates::add_notes(const AnyState& state) {
 UnitStateList UnitStates::units() const {
   UnitStateList list;
   if (ids_.size() == 0) return list;
-  const at::Tensor ids = ids_.tensor();
-  const at::Tensor kinds = are_blocks_.tensor();
-  const at::Tensor sizes = sizes_.tensor();
-  const at::Tensor rows = rows_.tensor();
+  const at::Tensor ids = on_cpu(ids_);
+  const at::Tensor kinds = on_cpu(are_blocks_);
+  const at::Tensor sizes = on_cpu(sizes_);
+  const at::Tensor rows = on_cpu(rows_);
   const auto count = static_cast<std::size_t>(ids.numel());
   const auto* const id = integers(ids);
   const auto* const is_block = kinds.const_data_ptr<std::uint8_t>();
@@ -283,8 +286,8 @@ void UnitStates::gather_rows(const std::vector<std::int64_t>& owners,
   std::stable_sort(
       parts.begin(), parts.end(),
       [&](std::size_t a, std::size_t b) { return owners[a] < owners[b]; });
-  const at::Tensor sizes = sizes_.tensor();
-  const at::Tensor rows = rows_.tensor();
+  const at::Tensor sizes = on_cpu(sizes_);
+  const at::Tensor rows = on_cpu(rows_);
   std::vector<std::size_t> ends;  // of units, among parts
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::size_t part = parts[i];
@@ -303,8 +306,8 @@ void UnitStates::gather_rows(const std::vector<std::int64_t>& owners,
     if (!is_data(field)) continue;
     const Column& column = columns_[c];
     const at::Tensor numbers = field.kind == Field::Kind::kRows
-                                   ? column.lengths.tensor()
-                                   : column.values.tensor();
+                                   ? on_cpu(column.lengths)
+                                   : on_cpu(column.values);
     const auto* const number = integers(numbers);
     std::vector<std::int64_t> begins(owners.size(), 0);
     if (field.kind == Field::Kind::kRows) {

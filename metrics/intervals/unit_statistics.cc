@@ -56,12 +56,6 @@ double skewness_of(const std::vector<double>& without) {
   return cubes / count / std::pow(squares / count, 1.5);
 }
 
-// Whether standard errors are more than rounding.
-bool varies(double value, double standard_error) {
-  constexpr double kRounding = 1e-12;
-  return standard_error > kRounding * std::max(1.0, std::abs(value));
-}
-
 // exp(x), straight from 1 on: few rows must not give ends without measure.
 double stretched(double x) { return x <= 1 ? std::exp(x) : std::exp(1.0) * x; }
 
@@ -133,6 +127,11 @@ bool are_equal(const std::vector<double>& sizes) {
 
 }  // namespace
 
+bool varies(double value, double standard_error) {
+  constexpr double kRounding = 1e-12;
+  return standard_error > kRounding * std::max(1.0, std::abs(value));
+}
+
 UnitSpread unit_spread(const std::vector<double>& without,
                        const UnitBasis& basis) {
   UnitSpread spread;
@@ -140,13 +139,10 @@ UnitSpread unit_spread(const std::vector<double>& without,
   spread.flags.add(IntervalFlag::kFewUnits,
                    basis.units < (basis.are_groups ? kFewGroups : kFewRows));
   spread.flags.add(IntervalFlag::kSmallClass, basis.deciding < kSmallestClass);
-  if (without.size() < 2) return spread;
-  for (const double each : without) {
-    if (each != each) {
-      spread.flags.add(IntervalFlag::kUndefinedBlocks);
-      return spread;
-    }
-  }
+  spread.flags.add(IntervalFlag::kFewUnits, basis.deciding_units < kFewGroups);
+  for (const double each : without) spread.undefined += each != each;
+  spread.flags.add(IntervalFlag::kUndefinedBlocks, spread.undefined > 0);
+  if (without.size() < 2 || spread.undefined > 0) return spread;
   spread.standard_error = std::sqrt(jackknife_variance(without));
   spread.skewness = skewness_of(without);
   const auto blocks = static_cast<double>(without.size());
@@ -154,9 +150,12 @@ UnitSpread unit_spread(const std::vector<double>& without,
   spread.degrees_of_freedom = std::min(effective, blocks - 1);
   constexpr double kUneven = 0.5;
   spread.flags.add(IntervalFlag::kUnevenUnits,
-                   !basis.are_divided() && effective + 1 < kUneven * blocks);
-  if (basis.deciding - 1 < spread.degrees_of_freedom) {
-    spread.degrees_of_freedom = basis.deciding - 1;
+                   effective < 1 || (!basis.are_divided() &&
+                                     effective + 1 < kUneven * blocks));
+  for (const double deciding : {basis.deciding, basis.deciding_units}) {
+    if (deciding - 1 < spread.degrees_of_freedom) {
+      spread.degrees_of_freedom = deciding - 1;
+    }
   }
   return spread;
 }

@@ -17,8 +17,10 @@ struct UnitBasis {
   std::vector<double> sizes;
   double units = 0;  ///< that count; more than blocks where they are divided
   bool are_groups = false;
-  /// The rows that decide the value; NaN: unknown.
+  /// The rows that decide the value, and the groups that have such rows; NaN:
+  /// unknown.
   double deciding = kNaN;
+  double deciding_units = kNaN;
 
   bool are_divided() const { return units > static_cast<double>(sizes.size()); }
 };
@@ -34,7 +36,8 @@ struct UnitValues {
 struct UnitSpread {
   double standard_error = 0;
   double degrees_of_freedom = 0;
-  double skewness = 0;  ///< of what units contribute
+  double skewness = 0;         ///< of what units contribute
+  std::int64_t undefined = 0;  ///< units without which there is no value
   IntervalFlags flags;
 };
 
@@ -65,6 +68,9 @@ struct UnitInterval {
 };
 UnitInterval unit_interval(const UnitValues& values, const UnitBasis& basis,
                            const ValueRange& range, double level);
+
+/// Whether a standard error is more than rounding of the value.
+bool varies(double value, double standard_error);
 
 /// The ends of value -+ t standard_error on the scale of the range; that of
 /// logarithms is straight beyond a factor of e.

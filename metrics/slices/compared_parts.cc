@@ -10,6 +10,7 @@
 #include "tally/metrics/intervals/multiple_tests.h"
 #include "tally/metrics/intervals/unit_statistics.h"
 #include "tally/metrics/resampling/jackknife.h"
+#include "tally/metrics/resampling/philox.h"
 #include "tally/metrics/slices/slice_difference.h"
 
 namespace tally::internal::slices {
@@ -35,6 +36,7 @@ class Comparer {
       : parts_(parts), of_(of), options_(options) {
     for (const SlicePart& part : parts) {
       rows_ += part.rows;
+      sizes_.push_back(sizes_in(part));
       dependent_ += part.dependent;
       wholes_.push_back(joined(blocks_of(part).states));
     }
@@ -43,7 +45,8 @@ class Comparer {
     all_ = std::move(rests_.back());
     rests_.pop_back();
     units_ = count_units(parts);
-    size_ = size_of(all_, rows_);
+    for (std::size_t k = 0; k < parts.size(); ++k) all_size_ += size_of_part(k);
+    size_ = size_of(all_, all_size_);
   }
 
   /// Of the slices that have enough rows, those with the most.
@@ -84,7 +87,7 @@ class Comparer {
     for (std::size_t b = 0; b < kBlocks; ++b) {
       if (!part.blocks[b].defined()) continue;
       blocks.states.push_back(part.blocks[b]);
-      blocks.sizes.push_back(static_cast<double>(part.block_rows[b]));
+      blocks.sizes.push_back(sizes_in(part)[b]);
     }
     return blocks;
   }
@@ -94,15 +97,15 @@ class Comparer {
     Blocks blocks;
     for (std::size_t b = 0; b < kBlocks; ++b) {
       States some;
-      std::int64_t rows = 0;
+      double size = 0;
       for (std::size_t k = 0; k < parts_.size(); ++k) {
         if (k == left_out || !parts_[k].blocks[b].defined()) continue;
         some.push_back(parts_[k].blocks[b]);
-        rows += parts_[k].block_rows[b];
+        size += sizes_[k][b];
       }
       if (some.empty()) continue;
       blocks.states.push_back(joined(some));
-      blocks.sizes.push_back(static_cast<double>(rows));
+      blocks.sizes.push_back(size);
     }
     return blocks;
   }
@@ -120,10 +123,29 @@ class Comparer {
     return count_units(others);
   }
 
-  /// The rows that decide the value, or else all.
-  double size_of(const AnyState& state, std::int64_t rows) const {
+  /// What its blocks hold: rows, or units that are wholly in one slice.
+  std::vector<double> sizes_in(const SlicePart& part) const {
+    std::vector<double> sizes(part.block_rows.begin(), part.block_rows.end());
+    if (of_.kind != UnitKind::kWhole) return sizes;
+    sizes.assign(kBlocks, 0);
+    for (const std::int64_t id : part.units) {
+      sizes[static_cast<std::size_t>(intervals::block_of(
+          /*seed=*/0, id, static_cast<std::int64_t>(kBlocks)))] += 1;
+    }
+    return sizes;
+  }
+
+  double size_of_part(std::size_t k) const {
+    return std::accumulate(sizes_[k].begin(), sizes_[k].end(), 0.0);
+  }
+  double size_of_rest(std::size_t k) const {
+    return all_size_ - size_of_part(k);
+  }
+
+  /// The rows that decide the value, or else all of that size.
+  double size_of(const AnyState& state, double size) const {
     const double deciding = deciding_rows(of_.sampling, state);
-    return std::isnan(deciding) ? static_cast<double>(rows) : deciding;
+    return std::isnan(deciding) ? size : deciding;
   }
 
   bool has_enough(std::size_t k) const {
@@ -133,8 +155,8 @@ class Comparer {
     const std::int64_t own = of_units ? units : parts_[k].rows;
     const std::int64_t others = (of_units ? units_ : rows_) - own;
     return std::min(own, others) >= options_.min_rows() &&
-           size_of(wholes_[k], parts_[k].rows) >= least &&
-           size_of(rests_[k], rows_ - parts_[k].rows) >= least;
+           size_of(wholes_[k], size_of_part(k)) >= least &&
+           size_of(rests_[k], size_of_rest(k)) >= least;
   }
 
   /// Of `units` in these blocks, which have this value together.
@@ -175,8 +197,8 @@ class Comparer {
   SliceDifference difference_of_spreads(std::size_t k,
                                         const ComparedSlice& slice) {
     const SlicePart& part = parts_[k];
-    const double own = size_of(wholes_[k], part.rows);
-    const double others = size_of(rests_[k], rows_ - part.rows);
+    const double own = size_of(wholes_[k], size_of_part(k));
+    const double others = size_of(rests_[k], size_of_rest(k));
     if (!pooled_) {
       pooled_ =
           interval_of(blocks_without(parts_.size()), value(all_), units_, size_)
@@ -226,6 +248,8 @@ class Comparer {
   std::int64_t units_ = 0;
   std::int64_t dependent_ = 0;
   double size_ = 0;
+  std::vector<std::vector<double>> sizes_;  // of parts, by block
+  double all_size_ = 0;
   AnyState all_;
   States wholes_, rests_;
   std::optional<UnitSpread> pooled_;

@@ -96,9 +96,10 @@ struct ComparedSlice {
 /// proportions, otherwise that of the same blocks. There is no interval and no
 /// p-value where a block decides whether there is a value, and with a single
 /// unit. A unit's block is a function of its id alone (that of IntervalMetric's
-/// jackknife with seed 0), so that results do not depend on the split over
-/// ranks, batches or the order of rows. A group that has rows in a slice and in
-/// its complement counts in both: the interval is then wider than it need be.
+/// jackknife with blocks(20) and seed 0), so that results do not depend on the
+/// split over ranks, batches or the order of rows. A group that has rows in a
+/// slice and in its complement counts in both: the interval is then wider than
+/// it need be.
 ///
 /// Collective. State: that of the metric, once per slice and block, and 8 bytes
 /// a row for its id, or a group and batch.

@@ -54,11 +54,6 @@ double log_choose(double n, double k) {
 
 double square(double x) { return x * x; }
 
-bool is_more_than_rounding(double standard_error, double value) {
-  constexpr double kRounding = 1e-12;
-  return standard_error > kRounding * std::max(1.0, std::abs(value));
-}
-
 }  // namespace
 
 SliceDifference unknown_difference(double difference) {
@@ -134,20 +129,22 @@ SliceDifference spread_difference(double slice, double rest,
   const UnitSpread& smaller = spread.smaller;
   result.value = spread.slice.ends;
   result.flags.add(smaller.flags);
+  result.flags.add(spread.slice.spread.flags);
   const double own = square(smaller.standard_error);
   const double all =
       square(spread.pooled.standard_error) * (spread.fewer + spread.more);
+  if (std::isnan(all)) result.flags.add(spread.pooled.flags);
   if (std::isnan(difference) || std::isnan(own) || std::isnan(all)) {
     return result;
   }
   result.flags.add(IntervalFlag::kNoVariation,
-                   !is_more_than_rounding(smaller.standard_error, slice));
+                   !intervals::varies(slice, smaller.standard_error));
   // The jackknife of few rows is often too small: then that of all rows.
   const bool is_own = own > all / spread.fewer;
   const double first = is_own ? own : all / spread.fewer;
   const double second = all / spread.more;
   const double error = std::sqrt(first + second);
-  if (!is_more_than_rounding(error, slice)) {
+  if (!intervals::varies(slice, error)) {
     if (difference != 0) return result;
     result.effect = 0;
     result.p_value = 1;
@@ -159,7 +156,7 @@ SliceDifference spread_difference(double slice, double rest,
   const double pooled_degrees = spread.pooled.degrees_of_freedom;
   const double own_degrees =
       is_own ? smaller.degrees_of_freedom : pooled_degrees;
-  if (!(own_degrees > 0 && pooled_degrees > 0)) return result;
+  if (!(own_degrees >= 1 && pooled_degrees >= 1)) return result;
   const double degrees =
       square(first + second) /
       (square(first) / own_degrees + square(second) / pooled_degrees);

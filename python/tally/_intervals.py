@@ -26,10 +26,10 @@ class Interval(NamedTuple):
     replicates: int
     #: Replicates or blocks without a value: the most for any element.
     undefined: int
-    #: Of Student's t; infinite for the normal distribution, NaN for methods without either.
+    #: Of Student's t; infinite for methods that do not use it.
     degrees_of_freedom: Tensor
     #: Rows that count, neither ignored nor without weight; of weighted rows the sum of their
-    #: weights. NaN if it is not known.
+    #: weights.
     counted: float
     #: What is drawn as a whole, and how many of them count.
     units: float

@@ -6,11 +6,13 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -19,11 +21,13 @@
 #include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/average_precision.h"
+#include "tally/metrics/classification/brier_score.h"
 #include "tally/metrics/classification/calibration_error.h"
 #include "tally/metrics/classification/cohen_kappa.h"
 #include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/group_fairness.h"
 #include "tally/metrics/classification/matthews_corr_coef.h"
+#include "tally/metrics/classification/recall.h"
 #include "tally/metrics/clustering/mutual_info_score.h"
 #include "tally/metrics/features/frechet_inception_distance.h"
 #include "tally/metrics/intervals/interval_metric.h"
@@ -248,6 +252,63 @@ TEST(CertaintyTest, IgnoredRowsDoNotCount) {
   EXPECT_EQ(jackknife.counted, 10);
   // A proportion of units has Wilson's interval, whichever way it is found.
   EXPECT_NEAR(number(jackknife.low), number(wilson.low), 1e-12);
+}
+
+TEST(CertaintyTest, BatchesDoNotMatterWhereRowsAreIgnored) {
+  constexpr std::int64_t kRows = 120;
+  const at::Tensor rows = at::arange(kRows);
+  const at::Tensor preds = rows.to(at::kDouble).mul(0.7).sin().abs();
+  const at::Tensor target =
+      at::where(rows.remainder(3).eq(0), -1, rows.mul(7).remainder(5).gt(2));
+  const auto check = [&](const auto& make, std::int64_t groups) {
+    std::vector<Interval> found;
+    for (const std::int64_t batch : {kRows, std::int64_t{7}, std::int64_t{1}}) {
+      IntervalMetric metric(
+          make(),
+          IntervalOptions().method(IntervalMethod::kJackknife).grouped(true));
+      for (std::int64_t begin = 0; begin < kRows; begin += batch) {
+        const std::int64_t count = std::min(batch, kRows - begin);
+        metric.update(SampleIds(rows.remainder(groups).narrow(0, begin, count)),
+                      preds.narrow(0, begin, count),
+                      target.narrow(0, begin, count));
+      }
+      found.push_back(metric.compute().value());
+    }
+    for (const Interval& each : found) {
+      EXPECT_NEAR(number(each.low), number(found[0].low), 1e-12);
+      EXPECT_NEAR(number(each.high), number(found[0].high), 1e-12);
+      EXPECT_EQ(each.counted, found[0].counted);
+      EXPECT_EQ(number(each.degrees_of_freedom),
+                number(found[0].degrees_of_freedom));
+    }
+  };
+  for (const std::int64_t groups : {10, 40}) {
+    check(
+        [] { return BinaryAccuracy(BinaryAccuracyOptions().ignore_index(-1)); },
+        groups);
+    check(
+        [] {
+          return BinaryAveragePrecision(
+              BinaryAveragePrecisionOptions().ignore_index(-1));
+        },
+        groups);
+    check(
+        [] {
+          return BinaryBrierScore(BinaryBrierScoreOptions().ignore_index(-1));
+        },
+        groups);
+  }
+}
+
+TEST(CertaintyTest, GroupsWithoutPositivesDoNotDecideARecall) {
+  // Positives in 4 of 40 groups.
+  const at::Tensor groups = at::arange(40).repeat_interleave(20);
+  const at::Tensor target = groups.lt(4).to(at::kLong);
+  const at::Tensor preds = at::arange(800).mul(7).remainder(10).gt(1);
+  const Interval recall =
+      interval_of(BinaryRecall(), kGrouped, SampleIds(groups), preds, target);
+  EXPECT_EQ(number(recall.degrees_of_freedom), 3);
+  EXPECT_TRUE(recall.flags.contains(Flag::kFewUnits));
 }
 
 TEST(CertaintyTest, UnevenGroupsOfWhichOneDecidesSayNothing) {
