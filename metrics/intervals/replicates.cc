@@ -261,8 +261,10 @@ Comparisons compare(const Replicates& first, const Replicates& second,
       *tensor = at::empty(value.sizes(), at::kDouble);
     }
     const std::int64_t elements = value.numel();
-    const at::Tensor of_first = a.reshape({a.size(0), -1}).t().contiguous();
-    const at::Tensor of_second = b.reshape({b.size(0), -1}).t().contiguous();
+    const at::Tensor of_first =
+        a.reshape({a.size(0), elements}).t().contiguous();
+    const at::Tensor of_second =
+        b.reshape({b.size(0), elements}).t().contiguous();
     for (std::int64_t i = 0; i < elements; ++i, ++place) {
       const auto column = [&](const at::Tensor& all) {
         const auto* const begin = all.const_data_ptr<double>() + i * a.size(0);

@@ -54,16 +54,15 @@ bool adds_nothing(const AnyState& state) {
   return true;
 }
 
-// How many rows a state keeps, where it keeps them as they came.
-std::optional<double> kept_rows(const AnyState& state) {
-  std::optional<double> kept;
-  if (!merges_by_field(state) || compacts(state)) return kept;
+// How many rows are in a state that keeps them as they came.
+double rows_in(const AnyState& state) {
+  std::int64_t rows = 0;
   for (const Field& field : state.fields()) {
-    if (field.kind != Field::Kind::kRows) continue;
-    kept =
-        std::max(kept.value_or(0), static_cast<double>(field.as_rows().size()));
+    if (field.kind == Field::Kind::kRows) {
+      rows = std::max(rows, field.as_rows().size());
+    }
   }
-  return kept;
+  return static_cast<double>(rows);
 }
 
 // How many units have rows that decide the value, where these add up to those
@@ -102,11 +101,8 @@ std::vector<double> alone_of(const Metric& metric, std::size_t element,
 }
 
 // Without a block, a value over rows takes as long as that of all of them.
-std::int64_t automatic_blocks(const AnyState& state) {
-  for (const Field& field : state.fields()) {
-    if (field.kind == Field::Kind::kRows) return 200;
-  }
-  return 250;
+std::int64_t automatic_blocks(bool keeps_rows) {
+  return keeps_rows ? 200 : 250;
 }
 
 }  // namespace
@@ -115,11 +111,11 @@ UnitEngine::UnitEngine(std::unique_ptr<Metric> metric,
                        const IntervalOptions& options)
     : IntervalEngine(std::move(metric), options),
       sampling_(metric_->sampling()),
-      adds_up_(sampling_.row_sums && is_sum_of_rows(metric_->make_state())),
       empty_(std::make_shared<const AnyState>(metric_->make_state())),
-      rules_{
-          options.blocks() > 0 ? options.blocks() : automatic_blocks(*empty_),
-          options.seed()} {
+      keeps_rows_(keeps_rows(*empty_)),
+      rules_{options.blocks() > 0 ? options.blocks()
+                                  : automatic_blocks(keeps_rows_),
+             options.seed()} {
   const auto declared = metric_->inputs();
   for (std::size_t i = 0; i < declared.size(); ++i) {
     if (std::string(declared[i].name) == "weight") weight_place_ = i;
@@ -229,9 +225,9 @@ AnyState UnitEngine::observe_units(Inputs inputs,
   }
   bool has_rows = false;
   for (const InputRef& input : inputs) has_rows = has_rows || input.rows() >= 0;
-  const at::Tensor sums =
-      adds_up_ && has_rows ? sampling_.row_sums(inputs) : at::Tensor();
-  const RowSums reader(adds_up_ ? whole : metric_->make_state());
+  const bool adds_up = sampling_.row_sums && has_rows && rows_in(whole) == 0;
+  const at::Tensor sums = adds_up ? sampling_.row_sums(inputs) : at::Tensor();
+  const RowSums reader(adds_up ? whole : metric_->make_state());
   if (sums.defined() && sums.size(1) == reader.width()) {
     const std::int64_t width = reader.width();
     std::vector<double> by_unit(parts.size() * static_cast<std::size_t>(width));
@@ -265,10 +261,8 @@ AnyState UnitEngine::observe_units(Inputs inputs,
     for (std::size_t row = 0; row < ids.size(); ++row) {
       parts[static_cast<std::size_t>(units.codes[row])].size += weight_of(row);
     }
-    if (weight == nullptr) {
-      for (UnitState& part : parts) {
-        part.size = kept_rows(part.state).value_or(part.size);
-      }
+    if (weight == nullptr && keeps_rows_) {
+      for (UnitState& part : parts) part.size = rows_in(part.state);
     }
   }
   states.add(parts, units.are_blocks);

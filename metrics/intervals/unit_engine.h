@@ -60,9 +60,9 @@ class UnitEngine final : public IntervalEngine {
   at::Tensor weights_of(Inputs inputs, std::size_t rows) const;
 
   MetricSampling sampling_;
-  bool adds_up_;  // rows_sums() says all that a row adds
   std::optional<std::size_t> weight_place_;
   std::shared_ptr<const AnyState> empty_;
+  bool keeps_rows_;  // of all inputs, as they came
   BlockRules rules_;
 };
 

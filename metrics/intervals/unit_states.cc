@@ -120,7 +120,8 @@ class ColumnReader {
   std::int64_t length_ = 0;
 };
 
-// Whether a state is rows, and sizes that all parts share.
+}  // namespace
+
 bool keeps_rows(const AnyState& state) {
   if (!merges_by_field(state) || compacts(state)) return false;
   for (const Field& field : state.fields()) {
@@ -133,8 +134,6 @@ bool keeps_rows(const AnyState& state) {
   }
   return true;
 }
-
-}  // namespace
 
 std::int64_t BlockRules::block_of(std::int64_t id) const {
   return intervals::block_of(seed, id, blocks);

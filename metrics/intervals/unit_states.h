@@ -24,6 +24,10 @@ struct BlockRules {
   std::int64_t block_of(std::int64_t id) const;
 };
 
+/// Whether a state is rows that merge by being appended, and sizes that all of
+/// its parts share.
+bool keeps_rows(const AnyState& state);
+
 /// The state of a unit, or of a block of them.
 struct UnitState {
   std::int64_t id = 0;  ///< or the block
