@@ -101,6 +101,7 @@ image::StructuralRule image::StructuralRule::make(
   check_positive(metric, "k2", k2);
   TORCH_CHECK_VALUE(kernel_size >= 1 && kernel_size % 2 == 1, metric,
                     ": expected an odd kernel_size, got ", kernel_size);
+  check_window_option(metric, "kernel_size", kernel_size);
   const double c1 = k1 * data_range, c2 = k2 * data_range;
   return {gaussian_kernel ? gaussian_taps(kernel_size, sigma)
                           : uniform_taps(kernel_size),

@@ -138,6 +138,10 @@ void check_window_option(const char* metric, const char* option,
                          std::int64_t size) {
   TORCH_CHECK_VALUE(size >= 1, metric, ": expected ", option,
                     " of at least 1, got ", size);
+  // No image is as wide, and the weights of a window take memory.
+  constexpr std::int64_t kLargest = 65535;
+  TORCH_CHECK_VALUE(size <= kLargest, metric, ": expected ", option,
+                    " of at most ", kLargest, ", got ", size);
 }
 
 void check_positive(const char* metric, const char* option, double value) {

@@ -84,7 +84,7 @@ void check_images(const char* input, const at::Tensor& images);
 void check_pairs(Tensors images);
 /// That a window fits into the images.
 void check_window(std::int64_t size, const at::Tensor& images);
-/// c10::ValueError unless `size` is at least 1.
+/// c10::ValueError unless `size` is from 1 to 65535.
 void check_window_option(const char* metric, const char* option,
                          std::int64_t size);
 /// c10::ValueError unless the number is finite and above 0.

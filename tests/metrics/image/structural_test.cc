@@ -186,6 +186,8 @@ TEST(StructuralSimilarityTest, RefusesSmallImages) {
       HasSubstr("expected images of at least 176 pixels"));
   EXPECT_THAT(refusal_of([] { Ssim(SsimOptions(1).kernel_size(4)); }),
               HasSubstr("expected an odd kernel_size, got 4"));
+  EXPECT_THAT(refusal_of([] { Ssim(SsimOptions(1).kernel_size(65537)); }),
+              HasSubstr("expected kernel_size of at most 65535, got 65537"));
   EXPECT_THAT(refusal_of([] { MsSsim(MsSsimOptions(1).betas({})); }),
               HasSubstr("expected 1 to 16 betas, got 0"));
 }
