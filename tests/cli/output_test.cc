@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 Report sample_report() {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Report report{2, 18, {}, "", "", {}, {}, {}, {}};
+  Report report{2, 18, {}, "", "", {}, {}, {}, {}, {}};
   report.results.add("mean", at::scalar_tensor(0.1, at::kDouble));
   report.results.add("float", at::scalar_tensor(0.1, at::kFloat));
   report.results.add("count", at::scalar_tensor(9007199254740993, at::kLong));
@@ -63,7 +63,7 @@ TEST(OutputTest, CsvHasALineForEachNumber) {
 }
 
 Report sliced_report() {
-  Report report{1, 9, {}, "", "", {"site", "a,b"}, {}, {}, {}};
+  Report report{1, 9, {}, "", "", {"site", "a,b"}, {}, {}, {}, {}};
   report.results.add("mean", at::scalar_tensor(0.5, at::kDouble));
   const std::vector<std::vector<SliceValue>> keys = {
       {{}, std::string("x")}, {std::string("n,1"), std::string("y")}, {}};
