@@ -188,7 +188,7 @@ std::string option_name(const std::string& word) {
 
 namespace {
 
-bool ends_with(const std::string& text, std::string_view end) {
+bool has_ending(const std::string& text, std::string_view end) {
   return text.size() >= end.size() &&
          text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
@@ -201,12 +201,12 @@ bool has_json_lines_name(const std::string& path) {
     const auto files = files::list_files({path});
     return std::all_of(files.begin(), files.end(), has_json_lines_name);
   }
-  return ends_with(path, ".jsonl") || ends_with(path, ".jsonl.gz") ||
-         ends_with(path, ".jsonl.zst");
+  return has_ending(path, ".jsonl") || has_ending(path, ".jsonl.gz") ||
+         has_ending(path, ".jsonl.zst");
 }
 
 bool has_archive_name(const std::string& path) {
-  return ends_with(path, ".npz");
+  return has_ending(path, ".npz");
 }
 
 Arguments parse_compare(const std::vector<std::string>& words) {

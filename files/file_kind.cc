@@ -30,7 +30,7 @@ constexpr const char* kUtf16 = "read it with --encoding utf-16";
 
 using namespace std::string_view_literals;
 
-constexpr FileKind kKinds[] = {
+constexpr FileKind kFileKinds[] = {
     {"PAR1"sv, "a Parquet file", kSaveAsCsv},
     {"ARROW1"sv, "an Arrow file", kSaveAsCsv},
     {"FEA1"sv, "a Feather file", kSaveAsCsv},
@@ -79,7 +79,7 @@ FileKind kind_of_start(std::string_view start) {
       start[1] <= 5) {
     return {start, "a pickle of Python", kSaveArrays};
   }
-  for (const FileKind& kind : kKinds) {
+  for (const FileKind& kind : kFileKinds) {
     // A text may well begin with ORC or BZh; other bytes then tell.
     const bool needs_more = kind.start == "ORC" || kind.start == "BZh";
     if (start.substr(0, kind.start.size()) == kind.start &&
