@@ -87,9 +87,9 @@ const char* const kHelp =
   tally completion SHELL  prints a completion script for bash or zsh
   tally --version
 
-A FILE of - is the standard input. Files that end in .gz or .zst are read as they
-are. A folder, or a pattern in quotes such as 'part-*.csv', is all of its files in
-the order of their names.
+A FILE of - is the standard input. Files compressed by gzip or zstd are read as
+they are. A folder, or a pattern in quotes such as 'part-*.csv', is all of its
+files in the order of their names.
 )help";
 
 }  // namespace tally::cli

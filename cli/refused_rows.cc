@@ -218,7 +218,8 @@ std::string refused_rows(Job& job, const std::string& message,
     if (search.is_of_several()) break;
     begin += count;
   }
-  const bool is_whole = search.may_go_on();
+  // Other ranks have rows of their own.
+  const bool is_whole = search.may_go_on() && job.split.size() == 1;
   if (!explain(search, message)) return of_all;
   const auto& rows = search.found();
   std::string text = job.source->value_place(rows.front().row, input) + ": " +

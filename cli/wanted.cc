@@ -38,6 +38,8 @@ std::optional<files::CsvKind> names_of(const InputInfo& input) {
   }
   const bool is_key = begins_with(input.words, "int queries") ||
                       begins_with(input.words, "int documents") ||
+                      begins_with(input.words, "int ids [N]") ||
+                      begins_with(input.words, "ids of samples") ||
                       begins_with(input.words, "int labels [N");
   return is_key ? std::make_optional(files::CsvKind::kKeys) : std::nullopt;
 }

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "tally/tests/cli/files.h"
 #include "tally/tests/cli/run_tally.h"
 
@@ -13,6 +15,13 @@ using tally::testkit::run_program;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+// "preds,target\n0.9,1\n0.2,1\n" by Python's gzip.
+const std::string kGzip(
+    "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\x2b\x28\x4a\x4d\x29\xd6\x29\x49"
+    "\x2c\x4a\x4f\x2d\xe1\x32\xd0\xb3\xd4\x31\x04\x92\x46\x40\x12\x00\xd0\x4b"
+    "\x43\x63\x19\x00\x00\x00",
+    42);
 
 class TallyFormsTest : public ::testing::Test {
  protected:
@@ -48,6 +57,12 @@ TEST_F(TallyFormsTest, ValuesThatMetricsRefuseAreNamedByTheirPlaces) {
           {"-m", "a=BinaryLogLoss; BinaryAUROC", "--csv", csv, "--ranks", "2"}),
       AllOf(HasSubstr(csv + ", line 3, column 'pred'"),
             HasSubstr("(BinaryLogLoss as 'a')"), Not(HasSubstr("rows "))));
+  // The first of two ranks has five of these rows.
+  std::string many = "pred,target\n";
+  for (int i = 0; i < 14; ++i) many += "9,1\n";
+  EXPECT_THAT(errors_of({"-m", "BinaryLogLoss", "--csv",
+                         folder_.write("y.csv", many), "--ranks", "2"}),
+              HasSubstr("line 6 (9) and at least 2 more\n"));
   const std::string lines = folder_.write(
       "x.jsonl", "{\"p\": 0.5, \"y\": 1}\n{\"p\": 0.5, \"y\": 4}\n");
   EXPECT_EQ(errors_of({"-m", "BinaryLogLoss", "-i", lines, "--columns", "p,y"}),
@@ -72,12 +87,7 @@ TEST_F(TallyFormsTest, RowsOfArraysAreNamed) {
 }
 
 TEST_F(TallyFormsTest, CompressedFilesAndOtherEncodingsAreReadOnAnyRank) {
-  const std::string gzip = folder_.write(
-      "x.csv.gz",
-      std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\x2b\x28\x4a\x4d\x29"
-                  "\xd6\x29\x49\x2c\x4a\x4f\x2d\xe1\x32\xd0\xb3\xd4\x31\x04"
-                  "\x92\x46\x40\x12\x00\xd0\x4b\x43\x63\x19\x00\x00\x00",
-                  42));
+  const std::string gzip = folder_.write("x.csv.gz", kGzip);
   std::string utf16 = "\xFF\xFE";
   for (const char c : std::string("preds,target\n0.9,1\n0.2,1\n")) {
     utf16 += {c, '\0'};
@@ -102,6 +112,20 @@ TEST_F(TallyFormsTest, CompressedFilesAndOtherEncodingsAreReadOnAnyRank) {
       {"/bin/sh", "-c",
        "exec cli/tally evaluate -m BinaryAccuracy --csv - --quiet <" + gzip});
   EXPECT_EQ(piped.output, "BinaryAccuracy  0.5\n");
+}
+
+TEST_F(TallyFormsTest, RanksOfALauncherDecompressOnTheirOwn) {
+  const std::string gzip = folder_.write("x.csv.gz", kGzip);
+  const auto start = [&](int rank) {
+    return std::make_unique<testkit::Program>(
+        evaluate({"-m", "BinaryAccuracy", "--csv", gzip, "--quiet"}),
+        Words{"RANK=" + std::to_string(rank), "WORLD_SIZE=2",
+              "TALLY_STORE=" + folder_.path("store")});
+  };
+  const auto first = start(0);
+  const auto second = start(1);
+  EXPECT_EQ(first->wait().output, "BinaryAccuracy  0.5\n");
+  EXPECT_EQ(second->wait().status, 0);
 }
 
 TEST_F(TallyFormsTest, SeveralFilesAreEvaluatedAsOne) {

@@ -422,7 +422,7 @@ TEST(TallyTest, ListsAndDescribes) {
                  "'ClusterAccuracy', 'MulticlassAccuracy', "
                  "'MulticlassBalancedAccuracy' or 'MultilabelAccuracy'?");
   EXPECT_THAT(run_program({"cli/tally", "--help"}).output,
-              EndsWith("in\nthe order of their names.\n"));
+              EndsWith("\nfiles in the order of their names.\n"));
 }
 
 }  // namespace
