@@ -232,7 +232,7 @@ std::string column_remark(const Arguments& arguments,
       }
     }
     text += text.empty() ? "" : ", ";
-    text += input + " is column '" + columns[i] + "'";
+    text += input + " is column '" + files::shown_text(columns[i]) + "'";
   }
   return text.empty() ? text : text + "\n";
 }
@@ -270,7 +270,7 @@ std::string listed(const std::vector<std::string>& header) {
   constexpr std::size_t kMost = 10;
   std::string text;
   for (std::size_t i = 0; i < std::min(kMost, header.size()); ++i) {
-    text += (i == 0 ? "'" : ", '") + header[i] + "'";
+    text += (i == 0 ? "'" : ", '") + files::shown_text(header[i]) + "'";
   }
   return text + (header.size() > kMost ? ", ..." : "");
 }

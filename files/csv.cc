@@ -58,7 +58,19 @@ void CsvFile::open_file(std::size_t index) {
   records_.open(*file_, options_.delimiter == 0 ? ',' : options_.delimiter);
   TORCH_CHECK_VALUE(records_.next(), paths_[index],
                     ": expected lines, got an empty file");
+  check_line_end();
   take_separator();
+}
+
+/// Old programs of the Macintosh end lines by CR alone.
+void CsvFile::check_line_end() const {
+  const std::string_view line = records_.text();
+  const std::size_t end = line.find('\r');
+  TORCH_CHECK_VALUE(
+      end == line.npos || (end + 1 < line.size() && line[end + 1] == '\n'),
+      file_->path(),
+      ": expected lines that end with LF or CR LF, got CR alone; "
+      "tr '\\r' '\\n' <FILE converts them");
 }
 
 /// The first line that Excel writes or wants: "sep=;".

@@ -110,6 +110,7 @@ class CsvFile {
   /// Opens a file and reads its first line.
   void open_file(std::size_t index);
   void take_separator();
+  void check_line_end() const;
   /// Opens a file and goes to its first row.
   void begin_file(std::size_t index);
   void find_columns(const std::string& columns);

@@ -287,6 +287,14 @@ TEST(FileKindTest, OtherFilesAreNamedByTheirFirstBytes) {
   EXPECT_EQ(csv_error("ORC\n1\n"), "nothing");
 }
 
+TEST(CsvFormTest, LinesDoNotEndByCarriageReturnsAlone) {
+  EXPECT_THAT(
+      csv_error("a,b\r1,2\r"),
+      EndsWith("x.csv: expected lines that end with LF or CR LF, got CR "
+               "alone; tr '\\r' '\\n' <FILE converts them"));
+  EXPECT_EQ(csv_error("a,\"b\r\nc\"\r\n1,2\r\n"), "nothing");
+}
+
 TEST(FileKindTest, NothingRawIsShown) {
   EXPECT_EQ(files::shown_text("a\tb\x1B[2J\x7F"), "a b [2J ");
   EXPECT_EQ(files::shown_text("\xFF\u00E9\xC3"), "\\xFF\u00E9\\xC3");

@@ -71,6 +71,16 @@ TEST_F(TallyFormsTest, ValuesThatMetricsRefuseAreNamedByTheirPlaces) {
                 "(BinaryLogLoss)\n");
 }
 
+TEST_F(TallyFormsTest, NothingRawReachesTheTerminal) {
+  const std::string csv = folder_.write("x.csv", "a\xFF,b\x1B[2J\n1,2\n");
+  EXPECT_THAT(errors_of({"-m", "MeanMetric", "--csv", csv}),
+              HasSubstr("among 'a\\xFF', 'b [2J'; assign columns"));
+  EXPECT_THAT(run_program(evaluate({"-m", "MeanSquaredError", "--csv", csv,
+                                    "--columns", "@1,@2"}))
+                  .errors,
+              Not(HasSubstr("\x1B")));
+}
+
 TEST_F(TallyFormsTest, RowsOfArraysAreNamed) {
   const std::string preds =
       folder_.write("p.npy", npy<double>("<f8", {0.5, 0.1, 7}));
