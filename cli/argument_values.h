@@ -15,7 +15,10 @@ std::int64_t parse_count(const std::string& option, const std::string& text,
                          std::int64_t least, std::int64_t most);
 std::vector<std::int64_t> parse_split(const std::string& text);
 Format parse_format(const std::string& text);
-files::Missing parse_missing(const std::string& text);
+/// "skip", or with words that are missing, too: "skip:-,?".
+void parse_missing(const std::string& text, files::CsvOptions& options);
+char parse_decimal(const std::string& text);
+files::Encoding parse_encoding(const std::string& text);
 char parse_delimiter(const std::string& text);
 /// "a,b", each item once and none empty; `what` is one of them.
 std::vector<std::string> parse_list(const std::string& option, const char* what,
@@ -23,8 +26,10 @@ std::vector<std::string> parse_list(const std::string& option, const char* what,
 double parse_level(const std::string& option, const std::string& text);
 IntervalMethod parse_method(const std::string& text);
 
-/// Whether it is that of a file of JSON lines.
+/// Whether it is that of a file of JSON lines, compressed or not, or a folder
+/// of such.
 bool has_json_lines_name(const std::string& path);
+bool has_archive_name(const std::string& path);
 
 /// The long name of the option if the word is one, else empty.
 std::string option_name(const std::string& word);

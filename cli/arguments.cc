@@ -9,8 +9,10 @@
 #include <limits>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 #include "tally/cli/argument_values.h"
+#include "tally/files/file_list.h"
 #include "tally/files/input_file.h"
 #include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/options.h"
@@ -21,6 +23,9 @@ namespace {
 
 constexpr const char* kFormats[] = {"table", "json", "csv"};
 constexpr const char* kMissing[] = {"error", "skip", "nan"};
+constexpr const char* kDecimals[] = {"point", "comma"};
+constexpr const char* kEncodings[] = {"utf-8", "utf-16", "latin-1",
+                                      "windows-1252"};
 constexpr std::size_t kMostLogs = 8;  // curves that a chart tells apart
 
 /// COMMAND [WORD...] [--format FORMAT].
@@ -70,88 +75,6 @@ Arguments parse_describe(const std::vector<std::string>& words) {
 
 }  // namespace
 
-const char* const kHelp =
-    R"help(Computes metrics from predictions in files, on one process or many.
-
-  tally list [WORD ...]   all metrics and losses, or those with these words in
-                          their names (rmse, auc), domain or description;
-                          --format json
-  tally describe [NAME]   options and inputs of a metric or loss, or, without
-                          NAME, of all; --format json, or, of what --config
-                          reads, json-schema
-  tally evaluate ...      computes values; options:
-    -m, --metrics "A(...); name=B(...)"
-                                      metrics, named as in `list`, or
-    --config FILE                     the same as JSON
-    -i, --inputs FILE FILE ...        .npy files, or .txt files with a text in
-                                      each line, in the order of the metrics'
-                                      inputs, or named: preds=FILE
-                                      target=FILE, with blanks or commas
-                                      between; several for more references;
-                                      or one .jsonl file with all inputs; or
-    --csv FILE --columns a,b          columns, with commas or blanks between:
-                                      a name, first:last for several, or @1 if
-                                      the first line has no names;
-                                      optionally named: preds=a,target=b
-                                      (default: matched by name); of .jsonl
-                                      files keys
-    --coco FILE FILE                  annotations and results of object
-                                      detection, as COCO's .json files (default
-                                      metric: MeanAveragePrecision)
-    --delimiter C                     field delimiter of --csv: a character or
-                                      tab (default: comma)
-    --missing error|skip|nan          empty fields of --csv (default: error)
-    --labels, --class-names cat,dog   names of classes 0, 1, ... in --csv
-                                      columns and in tables
-    --by a,b                          also the values for each text in these
-                                      columns of --csv, or each combination;
-                                      with --interval, --ids or --groups also
-                                      which of these are worse than the rest
-    --slices N                        of these the N with the most rows, and
-                                      the others as one (default: all)
-    --interval 0.95                   also confidence intervals at this level
-    --interval-method M               how, such as jackknife (default: auto)
-    --ids a                           ids of the rows: column of --csv, key of
-                                      .jsonl, or a file besides .npy and .txt
-                                      files (default: their numbers), or
-    --groups a                        ids of what rows belong to
-    --batch-size N                    rows at a time (default: 16 MB)
-    --ranks N                         local processes (default: 1, or those of
-                                      the launcher, such as torchrun)
-    --split 12,6,0                    rows of each rank (default: even)
-    --strict                          warnings are errors
-    --quiet                           no warnings and remarks on the standard
-                                      error
-    --format table|json|csv           output format (default: table)
-    -o, --output FILE                 write to FILE instead of standard output
-  tally report ...        writes a page of HTML with tables and charts; options:
-    those of evaluate except --format and --replicates, or
-    --log FILE                        the log.jsonl of a run, with --labels;
-                                      of several runs, which are compared:
-                                      --log FILE --log FILE
-    --title TEXT                      the page's heading
-  tally compare A B       compares two models on the same rows: differences,
-                          intervals and p-values, from the files that evaluate
-                          writes with --replicates; options:
-    --level 0.95                      of the intervals (default: 0.95)
-    --format table|json|csv           output format (default: table)
-    -o, --output FILE                 write to FILE instead of standard output
-  tally plan WHAT         how many rows an evaluation needs, or, with --rows N
-                          in place of the last option, what N rows give:
-    width --proportion P --width W    for an interval of that width
-    mcnemar --first-only P --second-only Q --power B
-                                      to tell two models apart, by the parts of
-                                      the rows that one alone has right
-    auroc --area A --prevalence P --width W
-    delong --first A --second B --correlation R --prevalence P --power B
-    --level 0.95, --alpha 0.05        of intervals, of tests
-    --format table|json, -o, --output FILE
-  tally completion SHELL  prints a completion script for bash or zsh
-  tally --version
-
-A FILE of - is the standard input.
-)help";
-
 std::int64_t parse_count(const std::string& option, const std::string& text,
                          std::int64_t least, std::int64_t most) {
   const auto value = internal::parse_number<std::int64_t>(text);
@@ -180,11 +103,39 @@ Format parse_format(const std::string& text) {
   return static_cast<Format>(found - kFormats);
 }
 
-files::Missing parse_missing(const std::string& text) {
-  const auto* found = std::find(std::begin(kMissing), std::end(kMissing), text);
+void parse_missing(const std::string& text, files::CsvOptions& options) {
+  const std::size_t colon = text.find(':');
+  const std::string how = text.substr(0, colon);
+  const auto* found = std::find(std::begin(kMissing), std::end(kMissing), how);
   TORCH_CHECK_VALUE(found != std::end(kMissing),
                     "--missing: expected error, skip or nan, got '", text, "'");
-  return static_cast<files::Missing>(found - kMissing);
+  options.missing = static_cast<files::Missing>(found - kMissing);
+  if (colon == text.npos) return;
+  TORCH_CHECK_VALUE(options.missing != files::Missing::kError,
+                    "--missing: expected skip or nan in front of words, got '",
+                    text, "'");
+  options.missing_words =
+      parse_list("--missing", "word", text.substr(colon + 1));
+  TORCH_CHECK_VALUE(!options.missing_words.empty(),
+                    "--missing: expected words behind ':', got none");
+}
+
+char parse_decimal(const std::string& text) {
+  const auto* found =
+      std::find(std::begin(kDecimals), std::end(kDecimals), text);
+  TORCH_CHECK_VALUE(found != std::end(kDecimals),
+                    "--decimal: expected point or comma, got '", text, "'");
+  return found == kDecimals ? '.' : ',';
+}
+
+files::Encoding parse_encoding(const std::string& text) {
+  const auto* found =
+      std::find(std::begin(kEncodings), std::end(kEncodings), text);
+  TORCH_CHECK_VALUE(found != std::end(kEncodings),
+                    "--encoding: expected utf-8, utf-16, latin-1 or "
+                    "windows-1252, got '",
+                    text, "'");
+  return static_cast<files::Encoding>(found - kEncodings);
 }
 
 char parse_delimiter(const std::string& text) {
@@ -235,10 +186,27 @@ std::string option_name(const std::string& word) {
   return name == "--class-names" ? "--labels" : name;
 }
 
+namespace {
+
+bool has_ending(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() &&
+         text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+}  // namespace
+
 bool has_json_lines_name(const std::string& path) {
-  constexpr std::string_view kEnd = ".jsonl";
-  return path.size() >= kEnd.size() &&
-         path.compare(path.size() - kEnd.size(), kEnd.size(), kEnd) == 0;
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    const auto files = files::list_files({path});
+    return std::all_of(files.begin(), files.end(), has_json_lines_name);
+  }
+  return has_ending(path, ".jsonl") || has_ending(path, ".jsonl.gz") ||
+         has_ending(path, ".jsonl.zst");
+}
+
+bool has_archive_name(const std::string& path) {
+  return has_ending(path, ".npz");
 }
 
 Arguments parse_compare(const std::vector<std::string>& words) {
@@ -336,8 +304,14 @@ std::string user_path(const std::string& path) {
 }
 
 bool is_json_lines(const Arguments& arguments) {
+  return !arguments.inputs.empty() && arguments.input_names.empty() &&
+         std::all_of(arguments.inputs.begin(), arguments.inputs.end(),
+                     has_json_lines_name);
+}
+
+bool is_archive(const Arguments& arguments) {
   return arguments.inputs.size() == 1 && arguments.input_names.empty() &&
-         has_json_lines_name(arguments.inputs.front());
+         has_archive_name(arguments.inputs.front());
 }
 
 std::string id_path(const Arguments& arguments) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tally/files/csv_options.h"
+#include "tally/files/unpack.h"
 #include "tally/metrics/intervals/interval.h"
 
 namespace tally::cli {
@@ -36,7 +37,7 @@ struct Arguments {
   std::vector<std::string> inputs;
   std::vector<std::string> input_names;  // of all inputs, or none
   std::vector<std::string> coco;         // annotations and results
-  std::string csv;
+  std::vector<std::string> csv;          // files, folders and patterns
   std::string columns;
   std::vector<std::string> by;  // columns whose values divide the rows
   std::int64_t slices = 0;      // to show; 0: all
@@ -46,8 +47,9 @@ struct Arguments {
   std::string groups;             // the same of groups of rows
   std::string replicates;         // file for replicates, to be compared
   files::CsvOptions csv_options;  // tables use its labels, too
-  std::int64_t batch_size = 0;    // 0: about 16 MB
-  std::int64_t ranks = 0;         // 0: from --split or the launcher, or 1
+  files::Encoding encoding = files::Encoding::kUtf8;  // of texts
+  std::int64_t batch_size = 0;                        // 0: about 16 MB
+  std::int64_t ranks = 0;  // 0: from --split or the launcher, or 1
   std::vector<std::int64_t> split;
   Format format = Format::kTable;
   /// Of describe: the schema of configurations.
@@ -62,8 +64,12 @@ struct Arguments {
   std::map<std::string, double> numbers;  // of a plan, by option
 };
 
-/// Whether the inputs are those of one file of JSON lines, .jsonl.
+/// Whether the inputs are those of files of JSON lines, .jsonl, or of a folder
+/// of them.
 bool is_json_lines(const Arguments& arguments);
+
+/// Whether they are the arrays of one .npz file.
+bool is_archive(const Arguments& arguments);
 
 /// The file that --ids or --groups name, if they do not name a column or key.
 std::string id_path(const Arguments& arguments);

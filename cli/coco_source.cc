@@ -1,6 +1,7 @@
 #include "tally/cli/coco_source.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -19,7 +20,7 @@ constexpr const char* kMeanAveragePrecision = "MeanAveragePrecision";
 class CocoSource final : public Source {
  public:
   CocoSource(const Arguments& arguments, const std::set<ObjectShape>& shapes)
-      : files_(arguments.coco[0], arguments.coco[1], shapes) {}
+      : paths_(arguments.coco), files_(paths_[0], paths_[1], shapes) {}
 
   std::int64_t rows() const override { return files_.image_ids().numel(); }
   std::int64_t bytes_per_row() const override {
@@ -28,6 +29,11 @@ class CocoSource final : public Source {
   }
   const std::vector<std::string>& names() const override { return names_; }
   std::string remarks() const override { return files_.remarks(); }
+  std::string place(std::int64_t row) override {
+    return paths_[1] + ", image " +
+           std::to_string(files_.image_ids()[row].item<std::int64_t>());
+  }
+  std::string file_names() const override { return c10::Join(", ", paths_); }
   const files::Categories& categories() const override {
     return files_.categories();
   }
@@ -38,6 +44,7 @@ class CocoSource final : public Source {
   }
 
  private:
+  std::vector<std::string> paths_;
   files::CocoFiles files_;
   std::vector<std::string> names_ = {"preds", "target", "image_ids"};
 };

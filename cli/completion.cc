@@ -8,8 +8,9 @@ namespace tally::cli {
 namespace {
 
 constexpr const char* kOptions =
-    "--metrics --config --inputs --coco --csv --columns --delimiter --missing "
-    "--labels --class-names --by --slices --interval --interval-method --ids "
+    "--metrics --config --inputs --coco --csv --columns --delimiter --decimal "
+    "--missing --encoding --labels --class-names --by --slices --interval "
+    "--interval-method --ids "
     "--groups "
     "--batch-size --ranks --split --strict --quiet --output";
 
@@ -31,6 +32,8 @@ constexpr const char* kBash = R"(_tally() {
         [[ ${COMP_WORDS[1]} == plan ]] && words="table json"
         ;;
       --missing) words="error skip nan" ;;
+      --decimal) words="point comma" ;;
+      --encoding) words="utf-8 utf-16 latin-1 windows-1252" ;;
       completion) words="bash zsh" ;;
       plan) words="width mcnemar auroc delong" ;;
       *)

@@ -11,6 +11,8 @@
 #include "tally/cli/coco_source.h"
 #include "tally/cli/first_failure.h"
 #include "tally/cli/key_checks.h"
+#include "tally/cli/refused_rows.h"
+#include "tally/cli/update_inputs.h"
 #include "tally/cli/worst_slices.h"
 #include "tally/files/input_file.h"
 #include "tally/metrics/warnings.h"
@@ -152,26 +154,6 @@ Results without_prefix(const Results& results, const std::string& prefix) {
   return renamed;
 }
 
-/// `update` is that of a collection, or of its slices.
-template <class Update>
-void update(const std::vector<std::string>& names,
-            const std::vector<InputValue>& values, const Update& update) {
-  std::vector<InputRef> inputs;
-  std::vector<NamedInput> named;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (names.empty()) {
-      inputs.push_back(values[i].ref());
-    } else {
-      named.emplace_back(names[i], values[i].ref());
-    }
-  }
-  if (names.empty()) {
-    update(Inputs(inputs));
-  } else {
-    update(NamedInputs(named));
-  }
-}
-
 /// The ids of a batch's rows: of a column, or their numbers.
 struct RowIdentity {
   SampleIds ids;
@@ -221,7 +203,8 @@ void update_interval(NamedInterval& interval, const RowIdentity& rows,
                      const std::vector<std::string>& names,
                      const std::vector<InputValue>& values) {
   try {
-    update(names, values, [&](auto inputs) { update(interval, rows, inputs); });
+    update_inputs(names, values,
+                  [&](auto inputs) { update(interval, rows, inputs); });
   } catch (const c10::Error& error) {
     TORCH_CHECK_VALUE(false, interval.name, ": ", sync::describe(error));
   }
@@ -238,16 +221,22 @@ void update(Job& job, int rank, Progress& progress, Watcher* watcher,
     const std::vector<InputValue> values =
         job.source->read(first, first + count);
     try {
-      update(job.source->names(), values,
-             [&](auto inputs) { job.metrics.update_inputs(inputs); });
+      update_inputs(job.source->names(), values,
+                    [&](auto inputs) { job.metrics.update_inputs(inputs); });
+    } catch (const c10::Error& error) {
+      TORCH_CHECK_VALUE(
+          false, refused_rows(job, sync::describe(error), first, begin + rows));
+    }
+    try {
       const auto columns = job.source->keys();
       const RowIdentity own = identity_of(job, columns, first, count);
       if (job.has_ids) note_ids(own.ids, values, job);
       std::optional<SliceKeys> keys;
       if (job.slices) {
         keys = keys_of(columns, job);
-        update(job.source->names(), values,
-               [&](auto inputs) { job.slices->update_inputs(*keys, inputs); });
+        update_inputs(job.source->names(), values, [&](auto inputs) {
+          job.slices->update_inputs(*keys, inputs);
+        });
       }
       if (watcher != nullptr) {
         watcher->batch(first, values, keys ? &*keys : nullptr);
@@ -257,8 +246,8 @@ void update(Job& job, int rank, Progress& progress, Watcher* watcher,
         update_interval(interval, own, job.source->names(), values);
       }
     } catch (const c10::Error& error) {
-      TORCH_CHECK_VALUE(false, "rows ", first, " to ", first + count - 1, ": ",
-                        sync::describe(error));
+      TORCH_CHECK_VALUE(false, job.source->file_names(), ": ",
+                        program_words(sync::describe(error), job));
     }
     done += count;
     progress.update(done, rows);

@@ -79,6 +79,7 @@ class EvaluateParser {
       std::vector<std::string> values;
       if (equals != word.npos) values.push_back(word.substr(equals + 1));
       const bool takes_more = name == "--inputs" || name == "--columns" ||
+                              name == "--csv" ||
                               (name == "--coco" && values.size() < 2);
       while (i < words.size() && (takes_more || values.empty()) &&
              option_name(words[i]).empty()) {
@@ -142,16 +143,17 @@ class EvaluateParser {
         "--inputs: expected names for all files or for none, got ",
         a.input_names.size(), " names for ", a.inputs.size(),
         " files (write ./NAME=FILE for a file with that name)");
-    for (const char* option : {"--columns", "--delimiter", "--missing"}) {
+    for (const char* option :
+         {"--columns", "--delimiter", "--decimal", "--missing"}) {
+      const bool is_columns = option == std::string_view("--columns");
       const bool fits =
-          !a.csv.empty() ||
-          (option == std::string_view("--columns") && is_json_lines(a));
-      TORCH_CHECK_VALUE(given_.count(option) == 0 || fits, option,
-                        ": requires --csv",
-                        option == std::string_view("--columns")
-                            ? " or one .jsonl file as --inputs"
-                            : "");
+          !a.csv.empty() || (is_columns && (is_json_lines(a) || is_archive(a)));
+      TORCH_CHECK_VALUE(
+          given_.count(option) == 0 || fits, option, ": requires --csv",
+          is_columns ? ", or a .jsonl or .npz file as --inputs" : "");
     }
+    TORCH_CHECK_VALUE(given_.count("--encoding") == 0 || a.coco.empty(),
+                      "--encoding: requires --csv or --inputs");
     TORCH_CHECK_VALUE(a.by.empty() || !a.csv.empty(), "--by: requires --csv");
     TORCH_CHECK_VALUE(a.slices == 0 || !a.by.empty(),
                       "--slices: requires --by");
@@ -159,12 +161,16 @@ class EvaluateParser {
                       "expected one of --strict and --quiet, got both");
     check_interval();
     for (const std::string& path : a.inputs) {
-      TORCH_CHECK_VALUE(!has_json_lines_name(path) || is_json_lines(a),
+      TORCH_CHECK_VALUE((!has_json_lines_name(path) || is_json_lines(a)) &&
+                            (!has_archive_name(path) || is_archive(a)),
                         "--inputs: expected ", path,
                         " alone and without a name, as it holds all inputs; "
                         "use --columns to choose them");
     }
     const bool is_id = id_path(a) == files::kStandardInput;
+    TORCH_CHECK_VALUE(
+        std::count(a.csv.begin(), a.csv.end(), files::kStandardInput) < 2,
+        "--csv: expected - once");
     const auto inputs =
         std::count(a.inputs.begin(), a.inputs.end(), files::kStandardInput) +
         is_id;
@@ -229,7 +235,12 @@ class EvaluateParser {
            arguments_.coco.push_back(user_path(path));
          }
        }},
-      {"--csv", [this](const Values& v) { arguments_.csv = user_path(v[0]); }},
+      {"--csv",
+       [this](const Values& v) {
+         for (const std::string& path : v) {
+           arguments_.csv.push_back(user_path(path));
+         }
+       }},
       {"--columns",
        [this](const Values& v) { arguments_.columns = c10::Join(",", v); }},
       {"--delimiter",
@@ -242,8 +253,14 @@ class EvaluateParser {
        }},
       {"--missing",
        [this](const Values& v) {
-         arguments_.csv_options.missing = parse_missing(v[0]);
+         parse_missing(v[0], arguments_.csv_options);
        }},
+      {"--decimal",
+       [this](const Values& v) {
+         arguments_.csv_options.decimal = parse_decimal(v[0]);
+       }},
+      {"--encoding",
+       [this](const Values& v) { arguments_.encoding = parse_encoding(v[0]); }},
       {"--by",
        [this](const Values& v) {
          arguments_.by = parse_list("--by", "column", v[0]);

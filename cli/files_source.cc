@@ -1,23 +1,33 @@
 #include "tally/cli/files_source.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 #include <utility>
 #include <variant>
 
+#include "tally/cli/columns.h"
 #include "tally/cli/wanted.h"
+#include "tally/files/file_list.h"
 #include "tally/files/id_file.h"
 #include "tally/files/npy.h"
 #include "tally/files/text_file.h"
+#include "tally/metrics/common/did_you_mean.h"
 
 namespace tally::cli {
 namespace {
 
 using Names = std::vector<std::string>;
-using TextFiles = std::vector<std::unique_ptr<files::TextFile>>;
-using Content = std::variant<std::unique_ptr<files::NpyFile>, TextFiles>;
+using TextLists = std::vector<files::TextFiles>;
+/// Arrays, which are to be float64 if metrics take no integers.
+struct Arrays {
+  files::NpyFiles files;
+  bool are_widened = false;
+};
+using Content = std::variant<Arrays, TextLists>;
 
 /// The files of an input.
 struct FileGroup {
@@ -68,37 +78,50 @@ bool ends_with(const std::string& text, const std::string& end) {
 
 /// By its name; otherwise what the metrics want, unless it begins as .npy.
 bool is_text(const std::string& path, const Wanted& wanted) {
-  if (ends_with(path, ".txt")) return true;
+  if (ends_with(path, ".txt") || ends_with(path, ".txt.gz") ||
+      ends_with(path, ".txt.zst")) {
+    return true;
+  }
   if (ends_with(path, ".npy") || !wanted.takes_texts) return false;
   return !files::is_npy(path);
 }
 
-std::unique_ptr<files::NpyFile> open_npy(const std::string& path,
-                                         const Wanted& wanted) {
-  auto file = std::make_unique<files::NpyFile>(path);
-  const files::NpyHeader& header = file->header();
+Content checked_arrays(files::NpyFiles files, const Wanted& wanted) {
+  const files::NpyHeader& header = files.header();
   const bool is_float = header.kind == 'f';
   const bool is_complex = header.kind == 'c';
-  const bool fits =
-      is_float ? wanted.takes_float : !is_complex && wanted.takes_int;
-  TORCH_CHECK_VALUE(!is_complex, path, ": expected real numbers, got ",
+  TORCH_CHECK_VALUE(!is_complex, files.path(), ": expected real numbers, got ",
                     header.dtype());
+  // Integers are numbers where those are wanted, as in a column of a CSV file.
+  const bool fits =
+      is_float ? wanted.takes_float : wanted.takes_int || wanted.takes_float;
   TORCH_CHECK_VALUE(fits, is_float ? wanted.refused_float : wanted.refused_int,
-                    ", got ", header.dtype(), " in ", path);
-  return file;
+                    ", got ", header.dtype(), " in ", files.path());
+  return Arrays{std::move(files), !is_float && !wanted.takes_int};
+}
+
+Content open_npy(const Names& paths, const Wanted& wanted) {
+  std::vector<files::NpyFile> files;
+  for (const std::string& path : paths) {
+    TORCH_CHECK_VALUE(!ends_with(path, ".csv") && !ends_with(path, ".tsv"),
+                      path, ": expected a .npy file; pass CSV with --csv");
+    files.emplace_back(path);
+  }
+  return checked_arrays(files::NpyFiles(std::move(files)), wanted);
 }
 
 Content open_group(const FileGroup& group, const Wanted& wanted) {
-  TextFiles texts;
-  for (const std::string& path : group.paths) {
-    if (!is_text(path, wanted)) {
+  TextLists texts;
+  for (const std::string& word : group.paths) {
+    const Names paths = files::list_files({word});
+    if (!is_text(paths.front(), wanted)) {
       TORCH_CHECK_VALUE(group.paths.size() == 1, "expected each input once, ",
                         "got '", group.name, "' twice");
-      return open_npy(path, wanted);
+      return open_npy(paths, wanted);
     }
     TORCH_CHECK_VALUE(wanted.takes_texts, wanted.refused_texts,
-                      ", got texts in ", path);
-    texts.push_back(std::make_unique<files::TextFile>(path));
+                      ", got texts in ", paths.front());
+    texts.emplace_back(paths);
   }
   TORCH_CHECK_VALUE(
       texts.size() == 1 || (wanted.takes_several && wanted.words.empty()),
@@ -107,13 +130,45 @@ Content open_group(const FileGroup& group, const Wanted& wanted) {
   return texts;
 }
 
-InputValue read_texts(const TextFiles& files, std::int64_t begin,
+/// The arrays of a .npz file that --columns names, or whose names are those of
+/// inputs; `names` gets the inputs' names.
+std::vector<std::size_t> choose_arrays(const files::NpzFile& archive,
+                                       const Arguments& arguments,
+                                       const std::vector<MetricInputs>& metrics,
+                                       Names& names) {
+  const Names& all = archive.names();
+  std::vector<std::size_t> places;
+  if (arguments.columns.empty()) {
+    for (const auto& [input, place] : match_columns(all, metrics)) {
+      names.push_back(input);
+      places.push_back(place);
+    }
+    return places;
+  }
+  std::istringstream items(arguments.columns);
+  for (std::string item; std::getline(items, item, ',');) {
+    const std::string name = files::take_input_name(item);
+    if (!name.empty()) names.push_back(name);
+    const auto found = std::find(all.begin(), all.end(), item);
+    TORCH_CHECK_VALUE(found != all.end(), arguments.inputs.front(),
+                      ": no array '", item, "'",
+                      internal::did_you_mean(item, all));
+    places.push_back(static_cast<std::size_t>(found - all.begin()));
+  }
+  TORCH_CHECK_VALUE(names.empty() || names.size() == places.size(),
+                    "--columns: expected names for all inputs or for none, "
+                    "got '",
+                    arguments.columns, "'");
+  return places;
+}
+
+InputValue read_texts(const TextLists& files, std::int64_t begin,
                       std::int64_t end) {
-  Names first = files.front()->read(begin, end);
+  Names first = files.front().read(begin, end);
   if (files.size() == 1) return InputValue::of(std::move(first));
   std::vector<Names> lists(first.size());
-  for (const auto& file : files) {
-    Names lines = file->read(begin, end);
+  for (const files::TextFiles& file : files) {
+    Names lines = file.read(begin, end);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       lists[i].push_back(std::move(lines[i]));
     }
@@ -125,21 +180,10 @@ class FilesSource final : public Source {
  public:
   FilesSource(const Arguments& arguments,
               const std::vector<MetricInputs>& metrics) {
-    const std::vector<FileGroup> groups = grouped(arguments, metrics);
-    for (const FileGroup& group : groups) {
-      if (!group.name.empty()) names_.push_back(group.name);
-    }
-    wanted_ = wanted_inputs(groups.size(), names_, metrics, files_by_name);
-    const auto check_rows = [&](const auto& file) {
-      if (rows_ < 0) rows_ = file.rows();
-      TORCH_CHECK_VALUE(file.rows() == rows_,
-                        "expected the same number of rows in ", file.path(),
-                        " and ", groups[0].paths[0], ", got ", file.rows(),
-                        " and ", rows_);
-    };
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      inputs_.push_back(open_group(groups[i], wanted_[i]));
-      visit(inputs_.back(), check_rows);
+    if (is_archive(arguments)) {
+      open_archive(arguments, metrics);
+    } else {
+      open_groups(arguments, metrics);
     }
     const std::string ids = id_path(arguments);
     if (ids.empty()) return;
@@ -159,32 +203,43 @@ class FilesSource final : public Source {
   std::string remarks() const override {
     std::string remarks;
     for (const Content& input : inputs_) {
-      const auto* texts = std::get_if<TextFiles>(&input);
+      const auto* texts = std::get_if<TextLists>(&input);
       if (texts == nullptr) continue;
-      for (const auto& file : *texts) remarks += files::mark_remark(*file);
+      for (const auto& file : *texts) remarks += file.mark_remark();
     }
     return remarks;
   }
   // Of texts, as other files have no lines.
   std::string place(std::int64_t row) override {
     for (const Content& input : inputs_) {
-      const auto* texts = std::get_if<TextFiles>(&input);
-      if (texts != nullptr) return files::line_place(*texts->front(), row);
+      const auto* texts = std::get_if<TextLists>(&input);
+      if (texts != nullptr) return texts->front().place(row);
     }
     return Source::place(row);
   }
+  std::string value_place(std::int64_t row, std::int64_t input) override {
+    std::string place;
+    visit(inputs_[static_cast<std::size_t>(std::max<std::int64_t>(0, input))],
+          [&](const auto& file) {
+            if (place.empty()) place = file.place(row);
+          });
+    return place;
+  }
+  std::string file_names() const override { return file_names_; }
   const Names& names() const override { return names_; }
   std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
     std::vector<InputValue> values;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const auto* npy =
-          std::get_if<std::unique_ptr<files::NpyFile>>(&inputs_[i]);
-      values.push_back(
-          npy != nullptr
-              ? InputValue::of((*npy)->read(begin, end))
-              : split_if_wanted(
-                    wanted_[i],
-                    read_texts(std::get<TextFiles>(inputs_[i]), begin, end)));
+      const auto* arrays = std::get_if<Arrays>(&inputs_[i]);
+      if (arrays == nullptr) {
+        values.push_back(split_if_wanted(
+            wanted_[i],
+            read_texts(std::get<TextLists>(inputs_[i]), begin, end)));
+        continue;
+      }
+      at::Tensor rows = arrays->files.read(begin, end);
+      if (arrays->are_widened) rows = rows.to(at::kDouble);
+      values.push_back(InputValue::of(std::move(rows)));
     }
     if (ids_) keys_ = ids_->read(begin, end);
     return values;
@@ -197,12 +252,51 @@ class FilesSource final : public Source {
  private:
   template <class Visit>
   static void visit(const Content& input, const Visit& visitor) {
-    if (const auto* npy =
-            std::get_if<std::unique_ptr<files::NpyFile>>(&input)) {
-      visitor(**npy);
+    if (const auto* arrays = std::get_if<Arrays>(&input)) {
+      visitor(arrays->files);
       return;
     }
-    for (const auto& file : std::get<TextFiles>(input)) visitor(*file);
+    for (const auto& file : std::get<TextLists>(input)) visitor(file);
+  }
+
+  template <class File>
+  void check_rows(const File& file) {
+    if (rows_ < 0) rows_ = file.rows();
+    TORCH_CHECK_VALUE(file.rows() == rows_,
+                      "expected the same number of rows in ", file.path(),
+                      " and ", first_path_, ", got ", file.rows(), " and ",
+                      rows_);
+  }
+
+  void open_groups(const Arguments& arguments,
+                   const std::vector<MetricInputs>& metrics) {
+    const std::vector<FileGroup> groups = grouped(arguments, metrics);
+    for (const FileGroup& group : groups) {
+      if (!group.name.empty()) names_.push_back(group.name);
+    }
+    wanted_ = wanted_inputs(groups.size(), names_, metrics, files_by_name);
+    first_path_ = groups[0].paths[0];
+    file_names_ = c10::Join(", ", arguments.inputs);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      inputs_.push_back(open_group(groups[i], wanted_[i]));
+      visit(inputs_.back(), [&](const auto& file) { check_rows(file); });
+    }
+  }
+
+  void open_archive(const Arguments& arguments,
+                    const std::vector<MetricInputs>& metrics) {
+    const files::NpzFile archive(arguments.inputs.front());
+    const auto places = choose_arrays(archive, arguments, metrics, names_);
+    wanted_ = wanted_inputs(places.size(), names_, metrics, columns_by_name);
+    file_names_ = arguments.inputs.front();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      std::vector<files::NpyFile> files;
+      files.push_back(archive.open(places[i]));
+      if (i == 0) first_path_ = files.front().path();
+      inputs_.push_back(
+          checked_arrays(files::NpyFiles(std::move(files)), wanted_[i]));
+      visit(inputs_.back(), [&](const auto& file) { check_rows(file); });
+    }
   }
 
   Names names_;
@@ -211,6 +305,8 @@ class FilesSource final : public Source {
   std::optional<files::IdFile> ids_;
   Names keys_;  // of the rows read last
   std::int64_t rows_ = -1;
+  std::string first_path_;
+  std::string file_names_;
 };
 
 }  // namespace

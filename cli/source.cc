@@ -1,6 +1,7 @@
 #include "tally/cli/source.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 
 #include <algorithm>
 #include <iterator>
@@ -11,6 +12,8 @@
 #include "tally/cli/files_source.h"
 #include "tally/cli/wanted.h"
 #include "tally/files/csv.h"
+#include "tally/files/file_kind.h"
+#include "tally/files/file_list.h"
 #include "tally/files/json_lines.h"
 
 namespace tally::cli {
@@ -29,7 +32,8 @@ class CsvSource final : public Source {
  public:
   CsvSource(const Arguments& arguments,
             const std::vector<MetricInputs>& metrics)
-      : file_(arguments.csv, arguments.columns, arguments.csv_options) {
+      : paths_(files::list_files(arguments.csv)),
+        file_(paths_, arguments.columns, arguments.csv_options) {
     if (arguments.columns.empty()) {
       const auto columns = match_columns(file_.header(), metrics);
       if (!columns.empty()) file_.choose(columns);
@@ -53,8 +57,13 @@ class CsvSource final : public Source {
     kinds_.resize(kinds_.size() + keys_, files::CsvKind::kTexts);
     file_.scan(kinds_);
     if (file_.skipped() > 0) {
-      remarks_ += "rows skipped because of an empty field: " +
+      remarks_ += "rows skipped because of a missing field: " +
                   std::to_string(file_.skipped()) + "\n";
+    }
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      const auto& names = file_.names();
+      remarks_ += number_remark(names.empty() ? file_.inputs()[i] : names[i],
+                                file_.numbered(i));
     }
   }
 
@@ -75,9 +84,14 @@ class CsvSource final : public Source {
     return inputs;
   }
 
-  std::string place(std::int64_t row) override {
-    return file_.path() + ", line " + std::to_string(file_.line_of(row));
+  std::string place(std::int64_t row) override { return file_.place(row); }
+  std::string value_place(std::int64_t row, std::int64_t input) override {
+    return place(row) +
+           (input < 0
+                ? ""
+                : ", " + file_.column_words(static_cast<std::size_t>(input)));
   }
+  std::string file_names() const override { return c10::Join(", ", paths_); }
 
   std::vector<std::vector<std::string>> keys() override {
     std::vector<std::vector<std::string>> columns;
@@ -102,6 +116,7 @@ class CsvSource final : public Source {
     return texts;
   }
 
+  std::vector<std::string> paths_;
   files::CsvFile file_;
   std::vector<Wanted> wanted_;
   std::vector<files::CsvKind> kinds_;
@@ -113,7 +128,8 @@ class JsonSource final : public Source {
  public:
   JsonSource(const Arguments& arguments,
              const std::vector<MetricInputs>& metrics)
-      : file_(arguments.inputs.front(), arguments.columns) {
+      : paths_(files::list_files(arguments.inputs)),
+        file_(paths_, arguments.columns, arguments.csv_options.labels) {
     if (arguments.columns.empty()) {
       const auto keys = match_columns(file_.header(), metrics);
       if (!keys.empty()) file_.choose(keys);
@@ -137,8 +153,12 @@ class JsonSource final : public Source {
                         "line, got both for key '",
                         file_.inputs()[i], "'");
     }
-    remarks_ = files::mark_remark(file_.file()) +
+    remarks_ = file_.file().mark_remark() +
                column_remark(arguments, metrics, file_.inputs(), names());
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      remarks_ += number_remark(
+          names().empty() ? file_.inputs()[i] : names()[i], file_.numbered(i));
+    }
   }
 
   std::int64_t rows() const override { return file_.rows(); }
@@ -155,13 +175,24 @@ class JsonSource final : public Source {
     return inputs;
   }
   std::string place(std::int64_t row) override {
-    return files::line_place(file_.file(), row);
+    return file_.file().place(row);
   }
+  std::string value_place(std::int64_t row, std::int64_t input) override {
+    return place(row) +
+           (input < 0
+                ? ""
+                : ", key '" +
+                      files::shown_text(
+                          file_.inputs()[static_cast<std::size_t>(input)]) +
+                      "'");
+  }
+  std::string file_names() const override { return c10::Join(", ", paths_); }
   std::vector<std::vector<std::string>> keys() override {
     return file_.take_ids();
   }
 
  private:
+  std::vector<std::string> paths_;
   files::JsonLines file_;
   std::vector<Wanted> wanted_;
   std::string remarks_;

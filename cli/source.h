@@ -32,6 +32,13 @@ class Source {
   virtual std::string place(std::int64_t row) {
     return "row " + std::to_string(row);
   }
+  /// Where the user finds what a row has of an input, or, if that is not known
+  /// (-1), the row: "x.csv, line 7, column 'preds'".
+  virtual std::string value_place(std::int64_t row, std::int64_t) {
+    return place(row);
+  }
+  /// The files: "preds.npy, target.npy".
+  virtual std::string file_names() const = 0;
   /// Rows [begin, end) of each input.
   virtual std::vector<InputValue> read(std::int64_t begin,
                                        std::int64_t end) = 0;

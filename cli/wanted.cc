@@ -7,9 +7,11 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "tally/cli/columns.h"
+#include "tally/files/file_kind.h"
 #include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/core/input_order.h"
 
@@ -19,6 +21,27 @@ namespace {
 std::string words_of(const InputInfo& input) {
   const std::string words = input.words;
   return input.kind == InputKind::kTasks ? "a map of names to " + words : words;
+}
+
+bool begins_with(const char* text, std::string_view start) {
+  return std::string_view(text).substr(0, start.size()) == start;
+}
+
+/// How names are read where a metric only tells values apart. Numbers from 0
+/// are for metrics with as many of them as an option says, or of few
+/// categories.
+std::optional<files::CsvKind> names_of(const InputInfo& input) {
+  if (begins_with(input.words, "categories")) return files::CsvKind::kNumbered;
+  if (input.kind != InputKind::kInteger) return std::nullopt;
+  if (input.name == std::string_view("groups")) {
+    return files::CsvKind::kNumbered;
+  }
+  const bool is_key = begins_with(input.words, "int queries") ||
+                      begins_with(input.words, "int documents") ||
+                      begins_with(input.words, "int ids [N]") ||
+                      begins_with(input.words, "ids of samples") ||
+                      begins_with(input.words, "int labels [N");
+  return is_key ? std::make_optional(files::CsvKind::kKeys) : std::nullopt;
 }
 
 void narrow(Wanted& wanted, const std::string& metric, const InputInfo& input) {
@@ -35,6 +58,11 @@ void narrow(Wanted& wanted, const std::string& metric, const InputInfo& input) {
     wanted.takes_float = false;
     wanted.refused_float = refusal;
   }
+  const auto names = names_of(input);
+  if (!names || (wanted.names && wanted.names != names)) {
+    wanted.has_other_values = true;
+  }
+  wanted.names = wanted.has_other_values ? std::nullopt : names;
   const bool is_words = kind == InputKind::kTokens;
   const bool is_lists = kind == InputKind::kTextLists;
   if (!is_lists && !is_words) {
@@ -169,9 +197,25 @@ files::CsvKind kind_of(const Wanted& wanted) {
       "no column satisfies all metrics: ", wanted.refused_int, "; ",
       wanted.refused_int == wanted.refused_float ? wanted.refused_texts
                                                  : wanted.refused_float);
+  if (wanted.names) return *wanted.names;
   return !wanted.takes_float ? files::CsvKind::kIntegers
          : wanted.takes_int  ? files::CsvKind::kEither
                              : files::CsvKind::kFloats;
+}
+
+std::string number_remark(const std::string& input,
+                          const std::set<std::string>& texts) {
+  constexpr std::size_t kMost = 20;
+  std::string text;
+  std::size_t number = 0;
+  for (const std::string& name : texts) {
+    if (number == kMost) break;
+    text += (number == 0 ? ": " : ", ") + std::to_string(number) + " is '" +
+            files::shown_text(name) + "'";
+    ++number;
+  }
+  if (text.empty()) return text;
+  return input + text + (texts.size() > number ? ", ...\n" : "\n");
 }
 
 std::string column_remark(const Arguments& arguments,
@@ -188,7 +232,7 @@ std::string column_remark(const Arguments& arguments,
       }
     }
     text += text.empty() ? "" : ", ";
-    text += input + " is column '" + columns[i] + "'";
+    text += input + " is column '" + files::shown_text(columns[i]) + "'";
   }
   return text.empty() ? text : text + "\n";
 }
@@ -207,7 +251,8 @@ const std::vector<std::string>& usual_names(const std::string& input) {
        {"targets", "label", "labels", "truth", "y", "y_true", "actual"}},
       {"weight", {"weights", "sample_weight", "sample_weights"}},
       {"groups", {"group"}},
-      {"indexes", {"index", "query", "query_id", "group_id"}},
+      {"indexes", {"index", "query", "query_id", "qid", "group_id"}},
+      {"doc_ids", {"doc_id", "doc", "document", "document_id"}},
       {"value", {"values"}},
   };
   static const std::vector<std::string> kNone;
@@ -225,7 +270,7 @@ std::string listed(const std::vector<std::string>& header) {
   constexpr std::size_t kMost = 10;
   std::string text;
   for (std::size_t i = 0; i < std::min(kMost, header.size()); ++i) {
-    text += (i == 0 ? "'" : ", '") + header[i] + "'";
+    text += (i == 0 ? "'" : ", '") + files::shown_text(header[i]) + "'";
   }
   return text + (header.size() > kMost ? ", ..." : "");
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,9 @@ struct Wanted {
   std::string refused_float;  // the same for floating point
   std::string refused_texts;
   std::string refused_several;
+  /// kKeys or kNumbered if all metrics that take it only tell its values apart.
+  std::optional<files::CsvKind> names;
+  bool has_other_values = false;
   std::string words;  // who takes the words of texts, split at blanks
   std::string whole;  // who takes anything else
 };
@@ -42,6 +47,10 @@ InputValue split_if_wanted(const Wanted& wanted, InputValue input);
 /// How numbers and texts that can be either are to be read. Throws
 /// c10::ValueError if nothing satisfies all metrics.
 files::CsvKind kind_of(const Wanted& wanted);
+
+/// "groups: 0 is 'F', 1 is 'M'", of texts that have numbers.
+std::string number_remark(const std::string& input,
+                          const std::set<std::string>& texts);
 
 /// "preds is column 'a', target is column 'b'", where that was not said.
 std::string column_remark(const Arguments& arguments,

@@ -774,21 +774,37 @@ set(TALLY_FILES_HEADERS
     files/csv.h
     files/csv_options.h
     files/csv_records.h
+    files/csv_values.h
+    files/file_kind.h
+    files/file_list.h
     files/files.h
     files/id_file.h
     files/input_file.h
     files/json_lines.h
     files/npy.h
-    files/text_file.h)
+    files/temporary_file.h
+    files/text_file.h
+    files/unpack.h)
 
 set(TALLY_FILES_SOURCES
     files/coco_files.cc
+    files/coco_items.cc
     files/csv.cc
+    files/csv_columns.cc
     files/csv_records.cc
+    files/csv_values.cc
+    files/file_kind.cc
+    files/file_list.cc
+    files/id_file.cc
     files/input_file.cc
     files/json_lines.cc
     files/json_text.cc
-    files/npy.cc)
+    files/npy.cc
+    files/npy_files.cc
+    files/npz.cc
+    files/temporary_file.cc
+    files/text_file.cc
+    files/unpack.cc)
 
 set(TALLY_FILES_SINGLE_SOURCES
     files/json_text.cc)
@@ -1079,11 +1095,13 @@ set(TALLY_CLI_SOURCES
     cli/evaluate.cc
     cli/evaluate_arguments.cc
     cli/files_source.cc
+    cli/help_text.cc
     cli/key_checks.cc
     cli/limits.cc
     cli/output.cc
     cli/plan.cc
     cli/plan_arguments.cc
+    cli/refused_rows.cc
     cli/report_pages.cc
     cli/source.cc
     cli/spool.cc

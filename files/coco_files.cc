@@ -5,150 +5,19 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "tally/files/coco_items.h"
-#include "tally/files/input_file.h"
-#include "tally/files/json_text.h"
+#include "tally/files/file_kind.h"
 #include "tally/sync/errors.h"
 
 namespace tally::files {
-namespace {
-
-bool are_numbers(const Json& value) {
-  return value.is_array() &&
-         std::all_of(value.begin(), value.end(),
-                     [](const Json& item) { return item.is_number(); });
-}
-
-}  // namespace
-
-const Json& CocoItem::at(const char* key) const {
-  TORCH_CHECK_VALUE(json_.is_object() && json_.contains(key), where_,
-                    ": expected '", key, "'");
-  return json_.at(key);
-}
-
-void CocoItem::check(bool holds, const char* key, const char* expected) const {
-  if (holds) return;
-  TORCH_CHECK_VALUE(false, where_, ": '", key, "': expected ", expected,
-                    ", got ", shown_json(at(key)));
-}
-
-std::int64_t CocoItem::integer(const char* key) const {
-  const Json& value = at(key);
-  check(is_integer(value), key, "an integer");
-  return value.get<std::int64_t>();
-}
-
-double CocoItem::number(const char* key) const {
-  const Json& value = at(key);
-  check(value.is_number(), key, "a number");
-  return value.get<double>();
-}
-
-bool CocoItem::flag(const char* key) const {
-  const Json& value = at(key);
-  return value.is_boolean() ? value.get<bool>() : integer(key) != 0;
-}
-
-std::string CocoItem::text(const char* key) const {
-  const Json& value = at(key);
-  check(value.is_string(), key, "a text");
-  return value.get<std::string>();
-}
-
-std::size_t CocoItem::add_numbers(const char* key, std::size_t count,
-                                  std::vector<double>& numbers) const {
-  const Json& list = at(key);
-  check(are_numbers(list) && (count == 0 || list.size() == count), key,
-        count == 0
-            ? "a list of numbers"
-            : ("a list of " + std::to_string(count) + " numbers").c_str());
-  for (const Json& number : list) numbers.push_back(number.get<double>());
-  return list.size();
-}
-
-RunLengthMask CocoItem::runs(const Json& value) const {
-  constexpr const char* kKey = "segmentation";
-  const auto size = value.find("size");
-  const auto counts = value.find("counts");
-  const bool has_size = size != value.end() && size->is_array() &&
-                        size->size() == 2 && is_integer(size->front()) &&
-                        is_integer(size->back());
-  const bool has_counts =
-      counts != value.end() &&
-      (counts->is_string() ||
-       (counts->is_array() &&
-        std::all_of(counts->begin(), counts->end(), is_integer)));
-  check(has_size && has_counts, kKey, "runs with 'size' and 'counts'");
-  const auto height = size->front().get<std::int64_t>();
-  const auto width = size->back().get<std::int64_t>();
-  return counts->is_string()
-             ? RunLengthMask::from_string(height, width,
-                                          counts->get<std::string>())
-             : RunLengthMask::from_counts(
-                   height, width, counts->get<std::vector<std::int64_t>>());
-}
-
-std::variant<RunLengthMask, CocoItem::Polygons> CocoItem::segmentation() const {
-  constexpr const char* kKey = "segmentation";
-  const Json& value = at(kKey);
-  if (value.is_object()) {
-    try {
-      return runs(value);
-    } catch (const c10::ValueError& error) {
-      const std::string what = sync::describe(error);
-      TORCH_CHECK_VALUE(what.rfind(where_, 0) != 0, what);
-      TORCH_CHECK_VALUE(false, where_, ": '", kKey, "': ", what);
-    }
-  }
-  check(value.is_array() && !value.empty() &&
-            std::all_of(value.begin(), value.end(), are_numbers),
-        kKey, "runs or a list of polygons");
-  return value.get<Polygons>();
-}
-
-void read_coco_items(const std::string& path,
-                     const std::vector<std::string>& keys,
-                     const std::function<void(const std::string& key,
-                                              const CocoItem& item)>& visit) {
-  { const InputFile readable(path); }
-  std::ifstream file(path, std::ios::binary);
-  const bool is_list = keys.empty();
-  const int depth = is_list ? 1 : 2;
-  std::string key = is_list ? "result" : "";
-  std::map<std::string, std::int64_t> counts;
-  const auto callback = [&](int at, Json::parse_event_t event, Json& parsed) {
-    using Event = Json::parse_event_t;
-    if (at == 0 &&
-        (event == Event::object_start || event == Event::array_start)) {
-      TORCH_CHECK_VALUE((event == Event::array_start) == is_list, path,
-                        is_list
-                            ? ": expected a list of results, got an object"
-                            : ": expected an object with lists, got a list");
-    }
-    if (!is_list && at == 1 && event == Event::key) {
-      key = parsed.get<std::string>();
-      return std::find(keys.begin(), keys.end(), key) != keys.end();
-    }
-    if (at != depth || event != Event::object_end) return true;
-    const std::string place = key + " " + std::to_string(counts[key]++);
-    visit(key, CocoItem(parsed, path + ": " + place));
-    return false;
-  };
-  try {
-    const Json rest = Json::parse(file, callback);
-  } catch (const Json::exception& error) {
-    TORCH_CHECK_VALUE(false, path, ": expected JSON: ", error.what());
-  }
-}
-
 namespace {
 
 struct Image {
@@ -156,6 +25,7 @@ struct Image {
   std::int64_t width = 0;
 };
 using Images = std::map<std::int64_t, Image>;
+using IdNames = std::map<std::int64_t, std::string>;  // of ids that are texts
 
 // What a file lists, in its order.
 struct Listed {
@@ -167,12 +37,13 @@ struct Listed {
 
 class ItemReader {
  public:
-  ItemReader(const std::set<ObjectShape>& shapes, bool is_detected)
-      : shapes_(shapes), is_detected_(is_detected) {}
+  ItemReader(const std::set<ObjectShape>& shapes, IdNames& names,
+             bool is_detected)
+      : shapes_(shapes), names_(names), is_detected_(is_detected) {}
 
   void read(const CocoItem& item, Listed& all) const {
-    all.images.push_back(item.integer("image_id"));
-    all.labels.push_back(item.integer("category_id"));
+    all.images.push_back(item.id("image_id", names_));
+    all.labels.push_back(item.id("category_id", names_));
     const bool has_keypoints = shapes_.count(ObjectShape::kKeypoints) != 0;
     if (shapes_.count(ObjectShape::kBbox) != 0 ||
         (has_keypoints && !is_detected_)) {
@@ -189,12 +60,24 @@ class ItemReader {
       all.scores.push_back(item.number("score"));
       return;
     }
-    all.areas.push_back(item.number("area"));
+    all.areas.push_back(area_of(item));
     all.crowds.push_back(item.has("iscrowd") && item.flag("iscrowd"));
   }
 
  private:
+  /// NaN for that of the mask, which is not known yet.
+  double area_of(const CocoItem& item) const {
+    if (item.has("area")) return item.number("area");
+    if (shapes_.count(ObjectShape::kSegm) != 0) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    std::vector<double> box;
+    item.add_numbers("bbox", 4, box);
+    return box[2] * box[3];
+  }
+
   const std::set<ObjectShape>& shapes_;
+  IdNames& names_;
   bool is_detected_;
 };
 
@@ -215,7 +98,9 @@ class Grouping {
       const bool has_category =
           category != categories.end() && category->first == listed.labels[i];
       if (image == places.end()) {
-        ++other_images_;
+        ++other_objects_;
+        const std::int64_t id = listed.images[i];
+        if (known_others_.insert(id).second) other_images_.push_back(id);
       } else if (!has_category) {
         ++other_categories_;
       } else {
@@ -227,7 +112,21 @@ class Grouping {
     for (const auto& [image, i] : order) order_.push_back(i);
   }
 
-  std::int64_t other_images() const { return other_images_; }
+  std::int64_t other_objects() const { return other_objects_; }
+  /// "image_id 7, 9 and 3 more".
+  std::string other_images(const IdNames& names) const {
+    constexpr std::size_t kMost = 5;
+    const std::size_t shown = std::min(kMost, other_images_.size());
+    std::string text = "image_id ";
+    for (std::size_t i = 0; i < shown; ++i) {
+      const auto name = names.find(other_images_[i]);
+      text += i == 0 ? "" : ", ";
+      text += name == names.end() ? std::to_string(other_images_[i])
+                                  : "'" + shown_text(name->second) + "'";
+    }
+    const std::size_t more = other_images_.size() - shown;
+    return text + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+  }
   std::int64_t other_categories() const { return other_categories_; }
 
   FlatImageObjects objects(Listed& listed) const {
@@ -249,6 +148,7 @@ class Grouping {
     }
     if (!listed.masks.empty()) {
       for (const std::size_t i : order_) all.runs.push_back(mask(listed, i));
+      if (all.area.defined()) fill_areas(all);
     }
     all.box_format = BoxFormat::kXYWH;
     flat.counts = at::tensor(counts_, at::kLong);
@@ -279,6 +179,14 @@ class Grouping {
     return width == 1 ? all : all.reshape({-1, width});
   }
 
+  static void fill_areas(ImageObjects& all) {
+    auto* area = all.area.mutable_data_ptr<double>();
+    for (const RunLengthMask& mask : all.runs) {
+      if (std::isnan(*area)) *area = static_cast<double>(mask.area());
+      ++area;
+    }
+  }
+
   RunLengthMask mask(Listed& listed, std::size_t i) const {
     auto& segmentation = listed.masks[i];
     if (auto* runs = std::get_if<RunLengthMask>(&segmentation)) {
@@ -298,7 +206,9 @@ class Grouping {
   const Images& images_;
   std::vector<std::size_t> order_;
   std::vector<std::int64_t> counts_;
-  std::int64_t other_images_ = 0;
+  std::int64_t other_objects_ = 0;  // of images that are not listed
+  std::vector<std::int64_t> other_images_;
+  std::set<std::int64_t> known_others_;
   std::int64_t other_categories_ = 0;
 };
 
@@ -315,24 +225,27 @@ CocoFiles::CocoFiles(const std::string& annotations, const std::string& results,
   Images images;
   std::map<std::int64_t, std::string> categories;
   Listed target, preds;
+  IdNames names;
   const auto read_item = [&](const std::string& key, const CocoItem& item) {
     if (key == "images") {
-      Image& image = images[item.integer("id")];
+      Image& image = images[item.id("id", names)];
       if (shapes.count(ObjectShape::kSegm) == 0) return;
       image = {item.integer("height"), item.integer("width")};
     } else if (key == "categories") {
-      const std::int64_t id = item.integer("id");
-      categories[id] =
-          item.has("name") ? item.text("name") : std::to_string(id);
+      const std::int64_t id = item.id("id", names);
+      const auto named = names.find(id);
+      categories[id] = item.has("name")       ? item.text("name")
+                       : named != names.end() ? named->second
+                                              : std::to_string(id);
     } else {
-      ItemReader(shapes, /*is_detected=*/false).read(item, target);
+      ItemReader(shapes, names, /*is_detected=*/false).read(item, target);
     }
   };
   read_coco_items(annotations, {"images", "categories", "annotations"},
                   read_item);
   preds.keypoint_numbers = target.keypoint_numbers;
   read_coco_items(results, {}, [&](const std::string&, const CocoItem& item) {
-    ItemReader(shapes, /*is_detected=*/true).read(item, preds);
+    ItemReader(shapes, names, /*is_detected=*/true).read(item, preds);
   });
   TORCH_CHECK_VALUE(!images.empty(), annotations,
                     ": expected images, got none");
@@ -342,9 +255,10 @@ CocoFiles::CocoFiles(const std::string& annotations, const std::string& results,
   image_ids_ = at::tensor(ids, at::kLong);
   const Grouping annotated(target, images, categories_);
   const Grouping found(preds, images, categories_);
-  TORCH_CHECK_VALUE(found.other_images() == 0, results,
+  TORCH_CHECK_VALUE(found.other_objects() == 0, results,
                     ": expected results of the images in ", annotations,
-                    ", got ", found.other_images(), " of other images");
+                    ", got ", found.other_objects(),
+                    " of other images: ", found.other_images(names));
   target_ = annotated.objects(target);
   preds_ = found.objects(preds);
   preds_offsets_ = found.offsets();
@@ -355,7 +269,7 @@ CocoFiles::CocoFiles(const std::string& annotations, const std::string& results,
       if (all->labels.numel() == 0) *each = at::empty({0}, at::kDouble);
     }
   }
-  remarks_ = left_out("annotations", annotated.other_images(),
+  remarks_ = left_out("annotations", annotated.other_objects(),
                       "an image that is not listed") +
              left_out("annotations", annotated.other_categories(),
                       "a category that is not listed") +

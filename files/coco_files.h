@@ -18,7 +18,9 @@ using Categories = std::vector<std::pair<std::int64_t, std::string>>;
 
 /// The annotations and results of object detection, as COCO's files have them:
 /// an object with "images", "categories" and "annotations", and a list of
-/// results. Both are read as a whole.
+/// results. Both are read as a whole. Ids are integers, also as 42.0, or texts,
+/// which become their 64-bit hashes (see SampleIds). An annotation without
+/// "area" has that of its mask, if masks are read, or else of its box.
 ///
 /// Example:
 ///     files::CocoFiles files("instances.json", "detections.json",

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
@@ -21,8 +22,14 @@ class CocoItem {
   CocoItem(const nlohmann::json& json, std::string where)
       : json_(json), where_(std::move(where)) {}
 
+  const std::string& where() const { return where_; }
+
   bool has(const char* key) const { return json_.contains(key); }
   std::int64_t integer(const char* key) const;
+  /// An integer, also as 42.0, or a text, for which its 64-bit hash stands (see
+  /// SampleIds); `names` gets the texts.
+  std::int64_t id(const char* key,
+                  std::map<std::int64_t, std::string>& names) const;
   double number(const char* key) const;
   /// 0 or 1, or false or true.
   bool flag(const char* key) const;

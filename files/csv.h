@@ -3,26 +3,37 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "tally/files/csv_options.h"
 #include "tally/files/csv_records.h"
+#include "tally/files/csv_values.h"
 #include "tally/files/input_file.h"
 
 namespace tally::files {
 
-/// Whether fields are read as integers (int64), as float64, as integers if all
-/// of them are integers, or as text.
-enum class CsvKind { kIntegers, kFloats, kEither, kTexts };
+/// How the fields of an input are read.
+enum class CsvKind {
+  kIntegers,  ///< int64
+  kFloats,    ///< float64
+  kEither,    ///< as integers if all of them are, else as float64
+  kTexts,
+  /// Integers that only tell things apart, or, unless all fields are integers,
+  /// the 64-bit hashes of texts that SampleIds has.
+  kKeys,
+  /// As kEither, or, unless all fields are numbers, the numbers of their texts
+  /// in ascending order, from 0.
+  kNumbered,
+};
 
-/// Columns of a CSV file, as tensors of its rows or as texts. The whole file is
-/// read and validated once; after that, only the requested rows are in memory.
-/// For one thread at a time.
+/// Columns of a CSV file, or of several with the same columns one after the
+/// other, as tensors of rows or as texts. All is read and validated once; after
+/// that, only the requested rows are in memory. For one thread at a time.
 ///
 /// Example:
 ///     files::CsvFile file("predictions.csv", "score,label");
@@ -37,10 +48,12 @@ class CsvFile {
   /// line. Either all or none have the input's name in front,
   /// "preds=a,target=b". If empty, every column is an input. Throws
   /// c10::ValueError.
-  CsvFile(std::string path, const std::string& columns,
+  CsvFile(const std::string& path, const std::string& columns,
+          CsvOptions options = CsvOptions())
+      : CsvFile(std::vector<std::string>{path}, columns, std::move(options)) {}
+  CsvFile(std::vector<std::string> paths, const std::string& columns,
           CsvOptions options = CsvOptions());
 
-  const std::string& path() const { return file_.path(); }
   /// The fields of the first line.
   const std::vector<std::string>& header() const { return names_; }
   /// Replaces the inputs of the constructor by named ones, each a single column
@@ -52,8 +65,9 @@ class CsvFile {
   const std::vector<std::string>& inputs() const { return inputs_; }
   /// Their names, or empty.
   const std::vector<std::string>& names() const { return input_names_; }
-  /// Reads the file for the first time. Throws c10::ValueError that names the
-  /// line and column of an invalid field.
+  /// Reads the files for the first time. Throws c10::ValueError that names
+  /// file, line and column of the first five invalid fields, says how many more
+  /// there are, and which option helps.
   void scan(const std::vector<CsvKind>& kinds);
   /// Number of columns of an input given as "first:last"; 0 for a single
   /// column.
@@ -65,8 +79,16 @@ class CsvFile {
 
   /// Rows [begin, end) as int64 or float64; text inputs are undefined tensors.
   std::vector<at::Tensor> read(std::int64_t begin, std::int64_t end);
-  /// The line in the file, from 1, on which a row starts. REQUIRES: scan().
-  std::int64_t line_of(std::int64_t row);
+  /// "x.csv, line 7", where a row starts; lines are counted from 1.
+  /// REQUIRES: scan().
+  std::string place(std::int64_t row);
+  /// The columns of an input, as messages name them: "column 'a'".
+  std::string column_words(std::size_t input) const;
+  /// The texts of a kNumbered input in the order of their numbers; empty if
+  /// they are integers.
+  const std::set<std::string>& numbered(std::size_t input) const {
+    return numbered_[input];
+  }
   /// The texts of an input in these rows: for each row, those of its columns.
   std::vector<std::vector<std::string>> take_texts(std::size_t input) {
     return std::move(texts_[input]);
@@ -80,27 +102,43 @@ class CsvFile {
   /// Position of every kRowsPerMark-th row, so that reading need not start at
   /// the first.
   struct Mark {
+    std::size_t file;
     std::int64_t offset;
     std::int64_t line;
   };
 
+  /// Opens a file and reads its first line.
+  void open_file(std::size_t index);
+  void take_separator();
+  void check_line_end() const;
+  /// Opens a file and goes to its first row.
+  void begin_file(std::size_t index);
   void find_columns(const std::string& columns);
   std::size_t find_column(const std::string& name);
   void add_input(const std::string& text, std::size_t first, std::size_t last);
-  std::optional<std::int64_t> to_integer(std::string_view text) const;
-  std::optional<double> to_number(std::string_view text) const;
   bool next_row(std::int64_t& skipped);
   bool lacks_field();
   void check_row(std::vector<bool>& all_integers);
+  void check_field(std::size_t column, std::size_t input, std::string_view text,
+                   std::vector<bool>& all_integers);
+  void check_key(std::size_t column, std::size_t input, std::string_view text,
+                 std::vector<bool>& all_integers);
+  void settle_kinds(const std::vector<bool>& all_integers);
   void store_row(std::int64_t row, std::vector<at::Tensor>& into);
-  [[noreturn]] void refuse(std::size_t column, const char* expected,
-                           std::string_view got) const;
-  const char* integer_words() const;
+  std::int64_t stored_integer(std::size_t column, std::size_t input,
+                              std::string_view text);
+  void refuse(std::size_t column, std::size_t input, const char* expected,
+              std::string_view got);
+  [[noreturn]] void refuse_all() const;
+  std::string column_name(std::size_t column) const;
   void go_to(std::int64_t row);
 
   CsvOptions options_;
-  std::unordered_map<std::string, std::int64_t> labels_;
-  InputFile file_;
+  CsvValues values_;
+  RefusedFields refused_;
+  std::vector<std::string> paths_;
+  std::size_t file_index_ = 0;
+  std::unique_ptr<InputFile> file_;  // the one at file_index_
   CsvRecords records_;
   bool has_names_ = true;
   std::vector<std::string> names_;
@@ -109,6 +147,8 @@ class CsvFile {
   std::vector<std::size_t> widths_;     // in columns; 0 for a single one
   std::vector<std::vector<Use>> uses_;  // of columns
   std::vector<CsvKind> kinds_;          // of inputs; no kEither after scan()
+  std::vector<std::set<std::string>> numbered_;  // of inputs
+  std::vector<bool> has_names_in_;               // of inputs that are kNumbered
   // Of inputs, of rows read last, of columns.
   std::vector<std::vector<std::vector<std::string>>> texts_;
   std::int64_t text_bytes_ = 0;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tally/files/file_kind.h"
+
 namespace tally::files {
 namespace {
 
@@ -13,8 +15,14 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
+void CsvRecords::open(const InputFile& file, char delimiter) {
+  file_ = &file;
+  delimiter_ = delimiter;
+  seek(0, 1);
+}
+
 void CsvRecords::fail(const std::string& what) const {
-  TORCH_CHECK_VALUE(false, file_.path(), ", line ", line_, ": ", what);
+  TORCH_CHECK_VALUE(false, file_->path(), ", line ", line_, ": ", what);
 }
 
 void CsvRecords::seek(std::int64_t offset, std::int64_t line) {
@@ -27,14 +35,14 @@ void CsvRecords::seek(std::int64_t offset, std::int64_t line) {
 bool CsvRecords::read_more() {
   const std::int64_t offset =
       buffer_offset_ + static_cast<std::int64_t>(buffer_.size());
-  const std::int64_t count = std::min(kChunk, file_.size() - offset);
+  const std::int64_t count = std::min(kChunk, file_->size() - offset);
   if (count <= 0) return false;
   buffer_.erase(0, record_begin_);
   buffer_offset_ += static_cast<std::int64_t>(record_begin_);
   record_begin_ = 0;
   const std::size_t size = buffer_.size();
   buffer_.resize(size + count);
-  file_.read(offset, buffer_.data() + size, count);
+  file_->read(offset, buffer_.data() + size, count);
   return true;
 }
 
@@ -53,6 +61,15 @@ bool CsvRecords::next() {
 }
 
 void CsvRecords::find_end() {
+  // Most lines have no quotes, and their ends are found many bytes at a time.
+  const std::size_t line_end = buffer_.find('\n', record_begin_);
+  if (line_end != buffer_.npos &&
+      std::memchr(buffer_.data() + record_begin_, '"',
+                  line_end - record_begin_) == nullptr) {
+    ++next_line_;
+    end_record(line_end, line_end + 1);
+    return;
+  }
   bool in_quotes = false;
   bool is_quoted = false;
   bool is_begin = true;
@@ -77,9 +94,14 @@ void CsvRecords::find_end() {
     is_begin = c == delimiter_ && !in_quotes;
   }
   if (in_quotes) fail("expected a closing \"");
-  record_end_ = record_begin_ + length;
-  next_begin_ = record_end_ + (at_end ? 0 : 1);
-  if (length > 0 && buffer_[record_end_ - 1] == '\r') --record_end_;
+  const std::size_t end = record_begin_ + length;
+  end_record(end, end + (at_end ? 0 : 1));
+}
+
+void CsvRecords::end_record(std::size_t end, std::size_t next_begin) {
+  record_end_ = end;
+  next_begin_ = next_begin;
+  if (end > record_begin_ && buffer_[end - 1] == '\r') --record_end_;
 }
 
 std::string_view CsvRecords::quoted_field(std::size_t& at) {
@@ -95,7 +117,7 @@ std::string_view CsvRecords::quoted_field(std::size_t& at) {
   if (at < record_end_ && buffer_[at] != delimiter_) {
     const std::string wanted =
         delimiter_ == ',' ? "a comma" : "'" + std::string(1, delimiter_) + "'";
-    fail("expected " + wanted + " after \"" + unquoted_.substr(0, 40) + "\"");
+    fail("expected " + wanted + " after \"" + shown_text(unquoted_) + "\"");
   }
   return unquoted_;
 }

@@ -15,8 +15,10 @@ namespace tally::files {
 /// and a byte order mark are skipped.
 class CsvRecords {
  public:
-  CsvRecords(const InputFile& file, char delimiter)
-      : file_(file), delimiter_(delimiter) {}
+  /// Continues with the first record of a file, which must outlive its use.
+  void open(const InputFile& file, char delimiter);
+  char delimiter() const { return delimiter_; }
+  void set_delimiter(char delimiter) { delimiter_ = delimiter; }
 
   /// Advances to the next record; false at the end of the file.
   bool next();
@@ -24,6 +26,11 @@ class CsvRecords {
   std::size_t fields(
       c10::function_ref<void(std::size_t, std::string_view)> field);
 
+  /// All of the record.
+  std::string_view text() const {
+    return std::string_view(buffer_).substr(record_begin_,
+                                            record_end_ - record_begin_);
+  }
   /// Start of the record: its first line (from 1) and byte.
   std::int64_t line() const { return line_; }
   std::int64_t offset() const { return buffer_offset_ + record_begin_; }
@@ -35,12 +42,13 @@ class CsvRecords {
 
  private:
   void find_end();
+  void end_record(std::size_t end, std::size_t next_begin);
   bool read_more();
   /// The field whose text starts at `at`; moves `at` past its closing quote.
   std::string_view quoted_field(std::size_t& at);
 
-  const InputFile& file_;
-  char delimiter_;
+  const InputFile* file_ = nullptr;
+  char delimiter_ = ',';
   std::string buffer_;
   std::int64_t buffer_offset_ = 0;  // of its start, in the file
   std::size_t record_begin_ = 0;

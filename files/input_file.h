@@ -10,7 +10,11 @@ namespace tally::files {
 class InputFile {
  public:
   explicit InputFile(std::string path);
+  /// A part of an open file, which messages call `path`.
+  InputFile(std::string path, int descriptor, std::int64_t begin,
+            std::int64_t size);
   ~InputFile();
+  InputFile(InputFile&& other) noexcept;
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
@@ -18,10 +22,12 @@ class InputFile {
   std::int64_t size() const { return size_; }
   /// Reads `count` bytes; fewer are an error.
   void read(std::int64_t offset, void* into, std::int64_t count) const;
+  int descriptor() const { return descriptor_; }
 
  private:
   std::string path_;
   int descriptor_ = -1;
+  std::int64_t begin_ = 0;
   std::int64_t size_ = 0;
 };
 

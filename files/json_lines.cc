@@ -4,19 +4,23 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <type_traits>
 
+#include "tally/files/file_kind.h"
 #include "tally/files/input_file.h"
 #include "tally/files/json_text.h"
 #include "tally/metrics/common/did_you_mean.h"
+#include "tally/metrics/resampling/sample_ids.h"
 
 namespace tally::files {
 namespace {
 
 // Lines per read.
 constexpr std::int64_t kRows = 4096;
+constexpr std::size_t kMostDifferent = 10'000;  // texts of an input
 
 bool is_texts(const Json& value) {
   return value.is_array() &&
@@ -24,35 +28,20 @@ bool is_texts(const Json& value) {
                      [](const Json& item) { return item.is_string(); });
 }
 
-// Those above 2^63 are numbers only.
-bool is_integer_or_flag(const Json& value) {
-  return value.is_boolean() || is_integer(value);
-}
-
-const char* expected_of(CsvKind kind) {
+const char* expected_of(CsvKind kind, bool has_labels) {
   switch (kind) {
     case CsvKind::kIntegers:
-      return "an integer";
+      return has_labels ? "an integer or one of --labels" : "an integer";
     case CsvKind::kTexts:
       return "a text or a list of texts";
+    case CsvKind::kKeys:
+    case CsvKind::kNumbered:
+      return "an integer or a text";
     case CsvKind::kFloats:
     case CsvKind::kEither:
       break;
   }
-  return "a number";
-}
-
-bool is_of(CsvKind kind, const Json& value) {
-  switch (kind) {
-    case CsvKind::kIntegers:
-      return is_integer_or_flag(value);
-    case CsvKind::kTexts:
-      return value.is_string() || is_texts(value);
-    case CsvKind::kFloats:
-    case CsvKind::kEither:
-      break;
-  }
-  return is_integer_or_flag(value) || value.is_number();
+  return has_labels ? "a number or one of --labels" : "a number";
 }
 
 bool is_id(const Json& value) {
@@ -68,33 +57,24 @@ std::vector<std::string> texts_of(const Json& value) {
   return value.get<std::vector<std::string>>();
 }
 
-template <class T>
-at::Tensor numbers_of(const std::vector<Json>& rows, const std::string& key,
-                      at::ScalarType dtype) {
-  const at::Tensor numbers =
-      at::empty({static_cast<std::int64_t>(rows.size())}, dtype);
-  std::transform(rows.begin(), rows.end(), numbers.data_ptr<T>(),
-                 [&](const Json& row) {
-                   const Json& value = row.at(key);
-                   return value.is_boolean() ? static_cast<T>(value.get<bool>())
-                                             : value.get<T>();
-                 });
-  return numbers;
+/// "got NaN": what Python's json writes, though JSON has no such numbers.
+bool has_nan(const std::string& line) {
+  return line.find("NaN") != line.npos || line.find("Infinity") != line.npos;
 }
 
 }  // namespace
 
-JsonLines::JsonLines(std::string path, const std::string& columns)
-    : file_(std::move(path)) {
+JsonLines::JsonLines(const std::vector<std::string>& paths,
+                     const std::string& columns,
+                     const std::vector<std::string>& labels)
+    : file_(paths) {
+  for (const std::string& label : labels) {
+    labels_.emplace(label, static_cast<std::int64_t>(labels_.size()));
+  }
+  file_.drop_blank_ends();
   TORCH_CHECK_VALUE(file_.rows() > 0, file_.path(),
                     ": expected lines, got an empty file");
-  try {
-    const auto first = nlohmann::ordered_json::parse(file_.read(0, 1).front());
-    for (const auto& [key, value] : first.items()) keys_.push_back(key);
-    if (!first.is_object()) keys_.clear();
-  } catch (const nlohmann::ordered_json::exception&) {
-    // scan() tells what is wrong.
-  }
+  find_keys();
   std::istringstream items(columns);
   for (std::string item; std::getline(items, item, ',');) {
     const bool is_key =
@@ -111,9 +91,16 @@ JsonLines::JsonLines(std::string path, const std::string& columns)
   if (columns.empty()) inputs_ = keys_;
 }
 
+void JsonLines::find_keys() {
+  const std::string line = file_.read(0, 1).front();
+  const auto first = nlohmann::ordered_json::parse(line, nullptr,
+                                                   /*allow_exceptions=*/false);
+  if (!first.is_object()) fail_line(0, line);
+  for (const auto& [key, value] : first.items()) keys_.push_back(key);
+}
+
 void JsonLines::check_key(const std::string& key) const {
-  TORCH_CHECK_VALUE(keys_.empty() || std::find(keys_.begin(), keys_.end(),
-                                               key) != keys_.end(),
+  TORCH_CHECK_VALUE(std::find(keys_.begin(), keys_.end(), key) != keys_.end(),
                     file_.path(), ": no key '", key, "' in line 1",
                     internal::did_you_mean(key, keys_));
 }
@@ -134,14 +121,37 @@ void JsonLines::choose(
 }
 
 void JsonLines::fail(std::int64_t row, const std::string& what) const {
-  TORCH_CHECK_VALUE(false, file_.path(), ": line ", row + 1, ": ", what);
+  TORCH_CHECK_VALUE(false, file_.place(row), ": ", what);
+}
+
+void JsonLines::fail_line(std::int64_t row, const std::string& line) const {
+  const Json value = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const std::size_t start = line.find_first_not_of(" \t\r");
+  const char begin = start == line.npos ? ' ' : line[start];
+  std::string got = value.is_discarded() ? "" : ", got " + shown_json(value);
+  if (start == line.npos) {
+    got = ", got an empty line";
+  } else if (has_nan(line) && value.is_discarded()) {
+    got =
+        ", got NaN or Infinity, which JSON does not have; leave these lines "
+        "out";
+  } else if (row == 0 && begin == '[') {
+    got = ", got a list; jq -c '.[]' FILE writes its objects in a line each";
+  } else if (begin == '{' && value.is_discarded()) {
+    got =
+        ", got one that does not end in this line or is damaged; jq -c . "
+        "FILE writes each object in one line";
+  }
+  fail(row, "expected a JSON object in each line" + got);
 }
 
 void JsonLines::scan(const std::vector<CsvKind>& kinds) {
   kinds_ = kinds;
   has_lists_.assign(inputs_.size(), false);
   has_texts_.assign(inputs_.size(), false);
-  std::vector<bool> all_integers(inputs_.size(), true);
+  all_integers_.assign(inputs_.size(), true);
+  numbered_.assign(inputs_.size(), {});
+  widths_.assign(inputs_.size(), -1);
   std::vector<std::string> lines;
   for (std::int64_t row = 0; row < rows(); ++row) {
     if (row % kRows == 0) {
@@ -149,17 +159,11 @@ void JsonLines::scan(const std::vector<CsvKind>& kinds) {
     }
     const Json object = Json::parse(lines[row % kRows], nullptr,
                                     /*allow_exceptions=*/false);
-    if (!object.is_object()) fail(row, "expected a JSON object");
+    if (!object.is_object()) fail_line(row, lines[row % kRows]);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const auto found = object.find(inputs_[i]);
       if (found == object.end()) fail(row, "no key '" + inputs_[i] + "'");
-      if (!is_of(kinds_[i], *found)) {
-        fail(row, "key '" + inputs_[i] + "': expected " +
-                      expected_of(kinds_[i]) + ", got " + shown_json(*found));
-      }
-      all_integers[i] = all_integers[i] && is_integer_or_flag(*found);
-      has_lists_[i] = has_lists_[i] || found->is_array();
-      has_texts_[i] = has_texts_[i] || found->is_string();
+      check_value(row, i, *found);
     }
     for (const std::string& key : id_keys_) {
       const auto found = object.find(key);
@@ -170,10 +174,169 @@ void JsonLines::scan(const std::vector<CsvKind>& kinds) {
       }
     }
   }
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (kinds_[i] != CsvKind::kEither) continue;
-    kinds_[i] = all_integers[i] ? CsvKind::kIntegers : CsvKind::kFloats;
+  if (!refused_.empty()) {
+    refused_.fail(refused_.can_be_labels() && labels_.empty()
+                      ? label_advice(refused_.texts())
+                      : "");
   }
+  settle_kinds();
+}
+
+void JsonLines::settle_kinds() {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    CsvKind& kind = kinds_[i];
+    const bool is_open = kind == CsvKind::kEither || kind == CsvKind::kKeys ||
+                         kind == CsvKind::kNumbered;
+    if (is_open && all_integers_[i]) {
+      kind = CsvKind::kIntegers;
+      numbered_[i].clear();
+    } else if (kind == CsvKind::kEither ||
+               (kind == CsvKind::kNumbered && !has_texts_[i])) {
+      kind = CsvKind::kFloats;
+      numbered_[i].clear();
+    }
+  }
+}
+
+/// Those above 2^63 are numbers only.
+bool JsonLines::is_integer_of(const Json& value) const {
+  return value.is_boolean() || is_integer(value) ||
+         (value.is_string() && labels_.count(value.get<std::string>()) != 0);
+}
+
+void JsonLines::refuse(std::int64_t row, std::size_t input,
+                       const std::string& expected, const Json& value) {
+  const auto [file, line] = file_.line(row);
+  const bool is_text = value.is_string();
+  const bool can_be_label = is_text && (kinds_[input] == CsvKind::kIntegers ||
+                                        kinds_[input] == CsvKind::kEither);
+  refused_.add(
+      file->path(), line, "key '" + inputs_[input] + "'", expected,
+      {is_text ? shown_text(value.get<std::string>()) : shown_json(value),
+       is_text, can_be_label});
+}
+
+void JsonLines::check_value(std::int64_t row, std::size_t input,
+                            const Json& value) {
+  switch (kinds_[input]) {
+    case CsvKind::kTexts:
+      if (!value.is_string() && !is_texts(value)) {
+        refuse(row, input, expected_of(CsvKind::kTexts, false), value);
+      }
+      has_lists_[input] = has_lists_[input] || value.is_array();
+      has_texts_[input] = has_texts_[input] || value.is_string();
+      return;
+    case CsvKind::kKeys:
+      check_name(row, input, value);
+      return;
+    case CsvKind::kNumbered:
+      check_category(row, input, value);
+      return;
+    case CsvKind::kIntegers:
+    case CsvKind::kFloats:
+    case CsvKind::kEither:
+      check_list(row, input, value);
+  }
+}
+
+void JsonLines::check_name(std::int64_t row, std::size_t input,
+                           const Json& value) {
+  if (!is_id(value)) {
+    refuse(row, input, expected_of(kinds_[input], false), value);
+  } else if (!is_integer_of(value)) {
+    all_integers_[input] = false;
+  }
+}
+
+/// Numbers, and texts for which there will be numbers.
+void JsonLines::check_category(std::int64_t row, std::size_t input,
+                               const Json& value) {
+  const bool is_label = value.is_string() && is_integer_of(value);
+  has_texts_[input] = has_texts_[input] || (value.is_string() && !is_label);
+  if (!is_id(value) || is_label) check_list(row, input, value);
+  if (value.is_string() && !is_label) all_integers_[input] = false;
+  if (!is_id(value)) return;
+  auto& all = numbered_[input];
+  // Integers may be too many, but have no numbers.
+  if (all.size() <= kMostDifferent) all.insert(id_of(value));
+  if (has_texts_[input] && all.size() > kMostDifferent) {
+    fail(row, "key '" + inputs_[input] + "': expected at most " +
+                  std::to_string(kMostDifferent) +
+                  " different texts, got more");
+  }
+}
+
+/// Of as many numbers as in the first row, or one number.
+void JsonLines::check_list(std::int64_t row, std::size_t input,
+                           const Json& value) {
+  std::int64_t& width = widths_[input];
+  const bool is_list = value.is_array();
+  const auto own = is_list ? static_cast<std::int64_t>(value.size()) : 0;
+  if (is_list && value.empty()) {
+    refuse(row, input, "a number or a list of numbers", value);
+    return;
+  }
+  if (width < 0) width = own;
+  if (own != width) {
+    const std::string first = " as in " + file_.place(0);
+    refuse(row, input,
+           width == 0
+               ? "one number" + first
+               : "a list of " + std::to_string(width) + " numbers" + first,
+           value);
+    return;
+  }
+  if (!is_list) {
+    check_number(row, input, value);
+    return;
+  }
+  for (const Json& item : value) check_number(row, input, item);
+}
+
+void JsonLines::check_number(std::int64_t row, std::size_t input,
+                             const Json& value) {
+  const bool is_whole = is_integer_of(value);
+  if (!is_whole &&
+      (kinds_[input] == CsvKind::kIntegers || !value.is_number())) {
+    refuse(row, input, expected_of(kinds_[input], !labels_.empty()), value);
+  }
+  all_integers_[input] = all_integers_[input] && is_whole;
+}
+
+template <class T>
+T JsonLines::number_of(std::size_t input, const Json& value) const {
+  if (kinds_[input] == CsvKind::kKeys) {
+    return static_cast<T>(
+        SampleIds(std::vector<std::string>{id_of(value)}).values().front());
+  }
+  if (kinds_[input] == CsvKind::kNumbered) {
+    const auto& all = numbered_[input];
+    return static_cast<T>(std::distance(all.begin(), all.find(id_of(value))));
+  }
+  if (value.is_string()) {
+    return static_cast<T>(labels_.at(value.get<std::string>()));
+  }
+  return value.is_boolean() ? static_cast<T>(value.get<bool>())
+                            : value.get<T>();
+}
+
+template <class T>
+at::Tensor JsonLines::numbers_of(std::size_t input,
+                                 const std::vector<Json>& rows) const {
+  std::vector<std::int64_t> sizes{static_cast<std::int64_t>(rows.size())};
+  if (widths_[input] > 0) sizes.push_back(widths_[input]);
+  const at::Tensor numbers =
+      at::empty(sizes, std::is_same_v<T, double> ? at::kDouble : at::kLong);
+  T* to = numbers.data_ptr<T>();
+  for (const Json& row : rows) {
+    const Json& value = row.at(inputs_[input]);
+    if (!value.is_array()) {
+      *to++ = number_of<T>(input, value);
+      continue;
+    }
+    for (const Json& item : value) *to++ = number_of<T>(input, item);
+  }
+  return numbers;
 }
 
 std::vector<InputValue> JsonLines::read(std::int64_t begin, std::int64_t end) {
@@ -188,12 +351,10 @@ std::vector<InputValue> JsonLines::read(std::int64_t begin, std::int64_t end) {
   std::vector<InputValue> inputs;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const std::string& key = inputs_[i];
-    if (kinds_[i] == CsvKind::kIntegers) {
-      inputs.push_back(
-          InputValue::of(numbers_of<std::int64_t>(rows, key, at::kLong)));
+    if (kinds_[i] == CsvKind::kFloats) {
+      inputs.push_back(InputValue::of(numbers_of<double>(i, rows)));
     } else if (kinds_[i] != CsvKind::kTexts) {
-      inputs.push_back(
-          InputValue::of(numbers_of<double>(rows, key, at::kDouble)));
+      inputs.push_back(InputValue::of(numbers_of<std::int64_t>(i, rows)));
     } else if (has_lists_[i]) {
       std::vector<std::vector<std::string>> lists;
       for (const Json& row : rows) lists.push_back(texts_of(row.at(key)));

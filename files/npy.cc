@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <complex>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -180,6 +181,10 @@ std::pair<std::string, std::int64_t> read_header(const InputFile& file) {
   unsigned char begin[kPreamble] = {};
   const std::int64_t got = std::min(kPreamble, file.size());
   file.read(0, begin, got);
+  const std::string_view start(reinterpret_cast<const char*>(begin), 4);
+  TORCH_CHECK_VALUE(start != "PK\x03\x04",
+                    "expected a .npy file, got a zip archive; pass a .npz file "
+                    "alone and named .npz");
   TORCH_CHECK_VALUE(
       got == kPreamble && std::memcmp(begin, kMagic.data(), 6) == 0,
       "expected a .npy file");
@@ -205,6 +210,36 @@ std::pair<std::string, std::int64_t> read_header(const InputFile& file) {
 void swap_bytes(char* data, std::int64_t count, std::int64_t size) {
   for (std::int64_t i = 0; i < count; ++i) {
     std::reverse(data + i * size, data + (i + 1) * size);
+  }
+}
+
+/// Whether an exponent of 15 bits is that of a number that float64 has.
+bool is_usual(std::uint16_t exponent) {
+  return std::abs((exponent & 0x7FFF) - 0x3FFF) <= 1100;
+}
+
+/// Of 16 bytes that should be an x86 long double, 10 bytes and 6 without
+/// meaning, whether they are rather the float128 of aarch64, POWER and others,
+/// which has sign and exponent at the end: no x86 processor writes numbers
+/// without their leading bit, and few people have 1e4000.
+bool is_foreign(const char* bytes) {
+  std::uint64_t digits = 0;
+  std::uint16_t exponent = 0;
+  std::uint16_t last = 0;
+  std::memcpy(&digits, bytes, sizeof(digits));
+  std::memcpy(&exponent, bytes + 8, sizeof(exponent));
+  std::memcpy(&last, bytes + 14, sizeof(last));
+  exponent &= 0x7FFF;
+  if (exponent == 0x7FFF) return false;  // infinity or NaN
+  const bool has_leading_bit = exponent == 0 || digits >> 63 != 0;
+  return !has_leading_bit || (is_usual(last) && !is_usual(exponent));
+}
+
+void check_long_doubles(const char* from, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    TORCH_CHECK_VALUE(!is_foreign(from + i * 16),
+                      "expected float128 of an x86 processor, got that of "
+                      "another kind; there, save array.astype('float64')");
   }
 }
 
@@ -238,9 +273,11 @@ void convert(const Kind& kind, const char* from, std::int64_t count,
                       static_cast<std::uint64_t>(*large));
   }
   if (kind.kind == 'f' && kind.item_size == 16) {
+    check_long_doubles(from, count);
     widen<long double, double>(from, count, into);
   }
   if (kind.kind == 'c' && kind.item_size == 32) {
+    check_long_doubles(from, 2 * count);
     widen<std::complex<long double>, std::complex<double>>(from, count, into);
   }
 }
@@ -263,7 +300,7 @@ bool is_npy(const std::string& path) {
   return start == kMagic;
 }
 
-NpyFile::NpyFile(std::string path) : file_(std::move(path)) {
+NpyFile::NpyFile(InputFile file) : file_(std::move(file)) {
   try {
     const auto [text, begin] = read_header(file_);
     header_ = parse_npy_header(text);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tally/files/input_file.h"
@@ -42,7 +43,8 @@ class NpyFile {
  public:
   /// Throws c10::ValueError unless the file is such an array with at least one
   /// dimension and non-empty rows, and its size matches its header exactly.
-  explicit NpyFile(std::string path);
+  explicit NpyFile(std::string path) : NpyFile(InputFile(std::move(path))) {}
+  explicit NpyFile(InputFile file);
 
   const std::string& path() const { return file_.path(); }
   const NpyHeader& header() const { return header_; }
@@ -50,7 +52,8 @@ class NpyFile {
   std::int64_t bytes_per_row() const { return row_items_ * header_.item_size; }
   /// Rows [begin, end) as [end - begin, ...], contiguous. Dtypes that metrics
   /// do not take are widened: uint16 to int32, uint32 and uint64 to int64
-  /// (c10::ValueError for values that do not fit); longdouble becomes float64.
+  /// (c10::ValueError for values that do not fit); longdouble becomes float64
+  /// (c10::ValueError if another kind of processor wrote it).
   at::Tensor read(std::int64_t begin, std::int64_t end) const;
 
  private:
@@ -61,6 +64,57 @@ class NpyFile {
   NpyHeader header_;
   std::int64_t data_begin_ = 0;
   std::int64_t row_items_ = 1;
+};
+
+/// The rows of one array or of several of the same dtype, one after the other.
+class NpyFiles {
+ public:
+  /// Throws c10::ValueError for rows of different sizes or dtypes.
+  explicit NpyFiles(std::vector<NpyFile> files);
+
+  const std::string& path() const { return files_.front().path(); }
+  const NpyHeader& header() const { return files_.front().header(); }
+  std::int64_t rows() const;
+  std::int64_t bytes_per_row() const { return files_.front().bytes_per_row(); }
+  at::Tensor read(std::int64_t begin, std::int64_t end) const;
+  /// "x.npy, row 7"; rows are counted from 0, as in NumPy.
+  std::string place(std::int64_t row) const;
+
+ private:
+  std::vector<NpyFile> files_;
+};
+
+/// The arrays of a .npz file, as numpy.savez and numpy.savez_compressed write
+/// it.
+class NpzFile {
+ public:
+  /// Throws c10::ValueError for another file.
+  explicit NpzFile(const std::string& path);
+
+  /// In the order of the file.
+  const std::vector<std::string>& names() const { return names_; }
+  /// An array by its place in names(). Compressed ones are decompressed into a
+  /// temporary file.
+  NpyFile open(std::size_t place) const;
+
+ private:
+  struct Entry {
+    std::int64_t offset = 0;  // of the local header
+    std::int64_t packed = 0;
+    std::int64_t size = 0;
+    std::uint32_t checksum = 0;
+    bool is_packed = false;
+  };
+
+  std::int64_t read_directory_place(std::int64_t& size) const;
+  void add_entry(std::string_view header, std::size_t name_size,
+                 std::size_t extra_size);
+  InputFile unpacked(const Entry& entry, std::int64_t begin,
+                     const std::string& name) const;
+
+  InputFile file_;
+  std::vector<std::string> names_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace tally::files

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tally/files/input_file.h"
@@ -31,6 +32,8 @@ class TextFile {
   bool has_mark() const { return has_mark_; }
   /// Lines [begin, end).
   std::vector<std::string> read(std::int64_t begin, std::int64_t end) const;
+  /// Leaves out lines without text at the end.
+  void drop_blank_end();
 
  private:
   void scan();
@@ -42,10 +45,30 @@ class TextFile {
   std::vector<std::int64_t> starts_;
 };
 
-/// "x.txt, line 7" of a row, the lines of which are counted from 1.
-std::string line_place(const TextFile& file, std::int64_t row);
-
 /// What to tell users of files with a byte order mark; empty for others.
 std::string mark_remark(const TextFile& file);
+
+/// The lines of one file or of several, one after the other.
+class TextFiles {
+ public:
+  /// Throws c10::ValueError as TextFile does.
+  explicit TextFiles(const std::vector<std::string>& paths);
+
+  /// That of the first file.
+  const std::string& path() const { return files_.front().path(); }
+  std::int64_t rows() const;
+  std::int64_t bytes_per_row() const;
+  std::vector<std::string> read(std::int64_t begin, std::int64_t end) const;
+  void drop_blank_ends();
+  /// The file of a row, and its line there, from 1.
+  std::pair<const TextFile*, std::int64_t> line(std::int64_t row) const;
+  /// "x.txt, line 7".
+  std::string place(std::int64_t row) const;
+  /// What to tell users of files with a byte order mark; empty for others.
+  std::string mark_remark() const;
+
+ private:
+  std::vector<TextFile> files_;
+};
 
 }  // namespace tally::files

@@ -48,7 +48,7 @@ TEST(ArgumentsTest, AreRead) {
   const Arguments others =
       parsed({"evaluate", "--config=c", "--csv=x=y.csv", "--columns", "a,b"});
   EXPECT_EQ(others.config, "c");
-  EXPECT_EQ(others.csv, "x=y.csv");
+  EXPECT_THAT(others.csv, ElementsAre("x=y.csv"));
   EXPECT_EQ(others.columns, "a,b");
   EXPECT_EQ(others.ranks, 0);
   EXPECT_EQ(others.format, Format::kTable);
@@ -68,7 +68,7 @@ TEST(ArgumentsTest, AreRead) {
   const Arguments report = parsed(
       {"report", "-m", "A", "--csv", "x.csv", "--title=T", "-o", "x.html"});
   EXPECT_EQ(report.command, Command::kReport);
-  EXPECT_EQ(report.csv, "x.csv");
+  EXPECT_THAT(report.csv, ElementsAre("x.csv"));
   EXPECT_EQ(report.title, "T");
   EXPECT_EQ(report.output, "x.html");
   const Arguments log =
@@ -277,7 +277,7 @@ TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
             "expected one of --inputs, --csv and --coco, got several");
   EXPECT_EQ(
       evaluate_error({"--metrics", "A", "--inputs", "x", "--columns", "y"}),
-      "--columns: requires --csv or one .jsonl file as --inputs");
+      "--columns: requires --csv, or a .jsonl or .npz file as --inputs");
   EXPECT_EQ(evaluate_error({"-m", "A", "-i", "x.jsonl", "y.txt"}),
             "--inputs: expected x.jsonl alone and without a name, as it holds "
             "all inputs; use --columns to choose them");

@@ -128,10 +128,14 @@ TEST(NpyTest, RefusesWhatIsNoSuchFile) {
   EXPECT_THAT(npy_error(folder.path("")), EndsWith("expected a file"));
   ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
   EXPECT_THAT(npy_error(folder.path("pipe")), EndsWith("expected a file"));
-  for (const char* text : {"", "\x93NUMPY", "PK\x03\x04 and some more"}) {
+  for (const char* text : {"", "\x93NUMPY", "a text of some length"}) {
     EXPECT_THAT(npy_error(folder.write("x", text)),
                 EndsWith("x: expected a .npy file"));
   }
+  EXPECT_THAT(
+      npy_error(folder.write("x", "PK\x03\x04 and some more")),
+      EndsWith("x: expected a .npy file, got a zip archive; pass a .npz "
+               "file alone and named .npz"));
 }
 
 /// A file of format 1.0 with such a header.
@@ -287,7 +291,7 @@ TEST(CsvTest, ReadsTexts) {
 TEST(CsvTest, SourcesHoldWhatMetricsTake) {
   const Folder folder;
   Arguments arguments;
-  arguments.csv = folder.write("x.csv", "p,r0,r1\na,a,b\nc,d,e\n");
+  arguments.csv = {folder.write("x.csv", "p,r0,r1\na,a,b\nc,d,e\n")};
   arguments.columns = "target=r0:r1,preds=p";
   const std::vector<MetricInputs> metrics = {
       {"rate",
@@ -411,12 +415,13 @@ TEST(CsvTest, SaysWhatIsWrongWhere) {
                                       "file"));
   EXPECT_THAT(csv_error("\n\n"), HasSubstr("got an empty file"));
   EXPECT_THAT(csv_error("a,b\n1,2\n\n1,x\n"),
-              EndsWith("x.csv, line 4: column 'b': expected a number, got "
-                       "'x'"));
+              HasSubstr("x.csv, line 4: column 'b': expected a number, got "
+                        "'x'; --labels x reads texts"));
   EXPECT_THAT(csv_error("a\n1\n1.5\n", "a", {files::CsvKind::kIntegers}),
               EndsWith("line 3: column 'a': expected an integer, got '1.5'"));
   EXPECT_THAT(csv_error("1,2\n,3", "@1"),
-              EndsWith("line 2: column @1: expected a number, got ''"));
+              HasSubstr("line 2: column @1: expected a number, got ''; "
+                        "--missing skip leaves out rows with fields that"));
   EXPECT_THAT(csv_error("a,b\n1,2,3\n", "a"),
               EndsWith("line 2: expected 2 fields, got 3"));
   EXPECT_THAT(csv_error("a,b\n1\n", "a"),
@@ -426,7 +431,7 @@ TEST(CsvTest, SaysWhatIsWrongWhere) {
   EXPECT_THAT(csv_error("a,b\n1,\"2\"3\n"),
               EndsWith("line 2: expected a comma after \"2\""));
   EXPECT_THAT(csv_error("a\n" + std::string(1000, 'x')),
-              EndsWith("'" + std::string(40, 'x') + "'"));
+              HasSubstr("'" + std::string(40, 'x') + "'"));
   for (const char* text : {"1e999", "+-1", "1,", "0x1"}) {
     EXPECT_THAT(csv_error("a\n" + std::string(text)), HasSubstr("line 2"));
   }

@@ -106,10 +106,10 @@ TEST_F(IdsTest, GoWithTheRowsOfFiles) {
 TEST_F(IdsTest, AreAKeyOfJsonLines) {
   EXPECT_THAT(keys_of(lines("\"id\": 18446744073709551615, ")),
               ElementsAre("a", "-7", "18446744073709551615"));
-  EXPECT_THAT(refusal(lines("")), EndsWith("x.jsonl: line 3: no key 'id'"));
+  EXPECT_THAT(refusal(lines("")), EndsWith("x.jsonl, line 3: no key 'id'"));
   for (const std::string value : {"1.5", "true", "null", "[\"a\"]"}) {
     EXPECT_THAT(refusal(lines("\"id\": " + value + ", ")),
-                EndsWith("x.jsonl: line 3: key 'id': expected an integer or a "
+                EndsWith("x.jsonl, line 3: key 'id': expected an integer or a "
                          "text, got " +
                          value));
   }

@@ -100,7 +100,7 @@ TEST_F(MutationsTest, OfCsvFiles) {
                            "@2:@4,@5"};
   for (int i = 0; i < 600; ++i) {
     const std::string text = mutate(csv);
-    arguments_.csv = folder_.write("x.csv", text);
+    arguments_.csv = {folder_.write("x.csv", text)};
     arguments_.columns = i % 8 < 4 ? columns[0] : mutate(columns[i % 4]);
     check(text + "\n" + arguments_.columns);
   }

@@ -156,12 +156,13 @@ TEST_F(TallyCocoTest, BadFilesNameTheItem) {
                         "[1]"));
   EXPECT_THAT(refused("[{\"image_id\": 1, \"category_id\": 3, \"bbox\": [1, 1, "
                       "1, 1], \"score\": 1}]"),
-              HasSubstr("got 1 of other images"));
+              HasSubstr("got 1 of other images: image_id 1\n"));
   EXPECT_THAT(
       refused("[{\"image_id\": 9, \"category_id\": 3, \"bbox\": [1, 1, "
               "-1, 1], \"score\": 1}]"),
-      HasSubstr("preds of image 1 (id 9): expected boxes of no negative "
-                "width or height, got -1 x 1 for box 0"));
+      HasSubstr(
+          "bad.json, image 9: preds of image 9: expected boxes of no negative "
+          "width or height, got -1 x 1 for box 0"));
   const Program::Result other = evaluate({"--metrics", "MeanSquaredError"});
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.errors, HasSubstr("MeanSquaredError takes no objects"));

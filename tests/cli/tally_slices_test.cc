@@ -297,10 +297,12 @@ TEST(TallySlicesTest, RefusesWhatCannotBeSliced) {
         {"-m", metric, "--csv", csv, "--by", by, "--columns", "preds,target"}));
   };
   expect_refusal(refusal("BinaryAccuracy", "none"), csv + ": no column 'none'");
-  expect_refusal(refusal("BinaryAccuracy", "site"),
-                 "rows 0 to 149: --by: expected integers, texts or up to 100 "
-                 "numbers with fractions in column 'site', got 0.0 and more; "
-                 "put numbers into bins");
+  expect_refusal(
+      refusal("BinaryAccuracy", "site"),
+      csv +
+          ": --by: expected integers, texts or up to 100 "
+          "numbers with fractions in column 'site', got 0.0 and more; "
+          "put numbers into bins");
   expect_refusal(
       refusal("MinMaxMetric(metric=BinaryAccuracy())", "target"),
       "SlicedMetric: expected a metric whose value does not depend on the "

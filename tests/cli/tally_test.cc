@@ -152,7 +152,7 @@ TEST(TallyTest, ReadsLabelsAndLeavesRowsOut) {
             "dog                          0    1\n");
   EXPECT_EQ(result.errors,
             "tally: preds is column 'preds', target is column 'target'\n"
-            "tally: rows skipped because of an empty field: 1\n");
+            "tally: rows skipped because of a missing field: 1\n");
 }
 
 TEST(TallyTest, EvaluatesClustersAndCategories) {
@@ -203,7 +203,9 @@ TEST(TallyTest, ReadsPipes) {
   const auto refused = run_program(
       {"/bin/sh", "-c", "printf 'preds,target\\n1,x\\n' | " + command + "-"});
   EXPECT_EQ(refused.errors,
-            "tally: -, line 2: column 'target': expected a number, got 'x'\n");
+            "tally: -, line 2: column 'target': expected a number, got 'x'; "
+            "--labels x "
+            "reads texts as classes 0, 1, ..., in this order\n");
   Program rank(
       {"cli/tally", "evaluate", "-m", "MeanSquaredError", "--csv", "-"},
       {"RANK=0", "WORLD_SIZE=2", "TALLY_STORE=" + folder.path("store")});
@@ -356,8 +358,8 @@ TEST(TallyTest, SaysWhatIsWrongWithArgumentsAndFiles) {
           "a: expected the inputs preds, target[, weight], got 4");
   refusal({"--metrics", "MulticlassLogLoss(num_classes=3)", "--inputs", target,
            target},
-          "MulticlassLogLoss: expected preds to be float scores [N, C, ...], "
-          "got int64 in ");
+          "expected preds [N, 3, ...] and target [N, ...], got sizes [19] and "
+          "[19]");
   refusal(
       {"--metrics", "MeanSquaredError", "--inputs", preds, data_file("f8.npy")},
       ", got 3 and 19");
@@ -394,7 +396,10 @@ TEST(TallyTest, SaysWhatIsWrongOnAnyRankAndWritesNothing) {
   const auto result =
       run_program(evaluate({"--metrics", "MulticlassAccuracy(num_classes=3)",
                             "--csv", csv, "--ranks", "4", "--output", output}));
-  expect_refusal(result, "rows 3 to 3: ");
+  expect_refusal(result,
+                 csv +
+                     ", line 5, column 'target': expected target in [0, 3), "
+                     "got 5 (MulticlassAccuracy)");
   EXPECT_EQ(read_file(output), "before");
   EXPECT_EQ(folder.size(), 2u);
 }
@@ -417,7 +422,7 @@ TEST(TallyTest, ListsAndDescribes) {
                  "'ClusterAccuracy', 'MulticlassAccuracy', "
                  "'MulticlassBalancedAccuracy' or 'MultilabelAccuracy'?");
   EXPECT_THAT(run_program({"cli/tally", "--help"}).output,
-              EndsWith("is the standard input.\n"));
+              EndsWith("\nfiles in the order of their names.\n"));
 }
 
 }  // namespace

@@ -85,11 +85,12 @@ TEST_F(TallyTextsTest, SaysWhatIsWrong) {
       {"--metrics", "WordErrorRate", "--ranks", "3", "--inputs", bad, ref_});
   EXPECT_EQ(result.status, 2);
   EXPECT_THAT(result.errors, HasSubstr("bad.txt: line 3: expected UTF-8, got "
-                                       "byte 0xFF at byte 0\n"));
+                                       "byte 0xFF at byte 0; another encoding "
+                                       "is read with --encoding latin-1 or "));
   const Program::Result columns = evaluate(
       {"--metrics", "WordErrorRate", "--inputs", hyp_, ref_, "--columns", "a"});
-  EXPECT_THAT(columns.errors, HasSubstr("--columns: requires --csv or one "
-                                        ".jsonl file as --inputs"));
+  EXPECT_THAT(columns.errors, HasSubstr("--columns: requires --csv, or a "
+                                        ".jsonl or .npz file as --inputs"));
 }
 
 }  // namespace

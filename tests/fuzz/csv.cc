@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tally/cli/limits.h"
 #include "tally/tests/fuzz/entries.h"
@@ -16,8 +17,9 @@ constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
 
 std::vector<at::Tensor> read_as(const std::string& path,
                                 const std::string& columns,
-                                files::CsvKind numbers) {
-  files::CsvFile file(path, columns);
+                                files::CsvKind numbers,
+                                files::CsvOptions options = {}) {
+  files::CsvFile file(path, columns, std::move(options));
   file.scan(std::vector<files::CsvKind>(file.inputs().size(), numbers));
   const std::int64_t rows = file.rows();
   std::vector<at::Tensor> whole = file.read(0, rows);
@@ -48,6 +50,13 @@ void read_csv(std::string_view bytes) {
       require(same_bits(either[i].to(at::kDouble), floats[i]),
               "numbers are the same as integers or not");
     }
+    read_as(file.path(), columns, files::CsvKind::kKeys);
+    read_as(file.path(), columns, files::CsvKind::kNumbered);
+    files::CsvOptions lenient;
+    lenient.missing = files::Missing::kSkip;
+    lenient.missing_words = {"-"};
+    lenient.decimal = ',';
+    read_as(file.path(), columns, files::CsvKind::kFloats, lenient);
     read_as(file.path(), columns, files::CsvKind::kIntegers);
   } catch (const c10::ValueError&) {
   }

@@ -67,7 +67,8 @@ void read_json_lines(std::string_view bytes) {
   const MemoryFile file(bytes.substr(std::min(line + 1, bytes.size())));
   for (const files::CsvKind kind :
        {files::CsvKind::kIntegers, files::CsvKind::kFloats,
-        files::CsvKind::kEither, files::CsvKind::kTexts}) {
+        files::CsvKind::kEither, files::CsvKind::kTexts, files::CsvKind::kKeys,
+        files::CsvKind::kNumbered}) {
     read_as(file.path(), columns, kind);
   }
 }

@@ -55,6 +55,8 @@ def write_predictions() -> None:
     save("preds", preds)
     save("target", target)
     save("weight", weight)
+    np.savez(HERE / "arrays.npz", preds=preds, target=target, weight=weight)
+    np.savez_compressed(HERE / "arrays_compressed.npz", p=preds, y=target)
     with open(HERE / "predictions.csv", "w", encoding="utf-8") as file:
         file.write('id,p0,p1,"p2",target,weight\n')
         for i, (row, t, w) in enumerate(zip(preds, target, weight)):

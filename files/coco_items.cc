@@ -1,0 +1,212 @@
+#include "tally/files/coco_items.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <utility>
+
+#include "tally/files/file_kind.h"
+#include "tally/files/input_file.h"
+#include "tally/files/json_text.h"
+#include "tally/metrics/resampling/sample_ids.h"
+#include "tally/sync/errors.h"
+
+namespace tally::files {
+namespace {
+
+bool are_numbers(const Json& value) {
+  return value.is_array() &&
+         std::all_of(value.begin(), value.end(),
+                     [](const Json& item) { return item.is_number(); });
+}
+
+}  // namespace
+
+const Json& CocoItem::at(const char* key) const {
+  TORCH_CHECK_VALUE(json_.is_object() && json_.contains(key), where_,
+                    ": expected '", key, "'");
+  return json_.at(key);
+}
+
+void CocoItem::check(bool holds, const char* key, const char* expected) const {
+  if (holds) return;
+  TORCH_CHECK_VALUE(false, where_, ": '", key, "': expected ", expected,
+                    ", got ", shown_json(at(key)));
+}
+
+std::int64_t CocoItem::integer(const char* key) const {
+  const Json& value = at(key);
+  check(is_integer(value), key, "an integer");
+  return value.get<std::int64_t>();
+}
+
+std::int64_t CocoItem::id(const char* key,
+                          std::map<std::int64_t, std::string>& names) const {
+  constexpr double kMost = 0x1p53;  // up to which a double is one integer
+  const Json& value = at(key);
+  if (value.is_string()) {
+    const auto text = value.get<std::string>();
+    const std::int64_t id =
+        SampleIds(std::vector<std::string>{text}).values().front();
+    names.emplace(id, text);
+    return id;
+  }
+  const bool is_whole = value.is_number_float() &&
+                        std::abs(value.get<double>()) <= kMost &&
+                        std::trunc(value.get<double>()) == value.get<double>();
+  if (is_whole) return static_cast<std::int64_t>(value.get<double>());
+  check(is_integer(value), key, "an integer or a text");
+  return value.get<std::int64_t>();
+}
+
+double CocoItem::number(const char* key) const {
+  const Json& value = at(key);
+  check(value.is_number(), key, "a number");
+  return value.get<double>();
+}
+
+bool CocoItem::flag(const char* key) const {
+  const Json& value = at(key);
+  return value.is_boolean() ? value.get<bool>() : integer(key) != 0;
+}
+
+std::string CocoItem::text(const char* key) const {
+  const Json& value = at(key);
+  check(value.is_string(), key, "a text");
+  return value.get<std::string>();
+}
+
+std::size_t CocoItem::add_numbers(const char* key, std::size_t count,
+                                  std::vector<double>& numbers) const {
+  const Json& list = at(key);
+  check(are_numbers(list) && (count == 0 || list.size() == count), key,
+        count == 0
+            ? "a list of numbers"
+            : ("a list of " + std::to_string(count) + " numbers").c_str());
+  for (const Json& number : list) numbers.push_back(number.get<double>());
+  return list.size();
+}
+
+RunLengthMask CocoItem::runs(const Json& value) const {
+  constexpr const char* kKey = "segmentation";
+  const auto size = value.find("size");
+  const auto counts = value.find("counts");
+  const bool has_size = size != value.end() && size->is_array() &&
+                        size->size() == 2 && is_integer(size->front()) &&
+                        is_integer(size->back());
+  const bool has_counts =
+      counts != value.end() &&
+      (counts->is_string() ||
+       (counts->is_array() &&
+        std::all_of(counts->begin(), counts->end(), is_integer)));
+  check(has_size && has_counts, kKey, "runs with 'size' and 'counts'");
+  const auto height = size->front().get<std::int64_t>();
+  const auto width = size->back().get<std::int64_t>();
+  return counts->is_string()
+             ? RunLengthMask::from_string(height, width,
+                                          counts->get<std::string>())
+             : RunLengthMask::from_counts(
+                   height, width, counts->get<std::vector<std::int64_t>>());
+}
+
+std::variant<RunLengthMask, CocoItem::Polygons> CocoItem::segmentation() const {
+  constexpr const char* kKey = "segmentation";
+  const Json& value = at(kKey);
+  if (value.is_object()) {
+    try {
+      return runs(value);
+    } catch (const c10::ValueError& error) {
+      const std::string what = sync::describe(error);
+      TORCH_CHECK_VALUE(what.rfind(where_, 0) != 0, what);
+      TORCH_CHECK_VALUE(false, where_, ": '", kKey, "': ", what);
+    }
+  }
+  check(value.is_array() && !value.empty() &&
+            std::all_of(value.begin(), value.end(), are_numbers),
+        kKey, "runs or a list of polygons");
+  return value.get<Polygons>();
+}
+
+namespace {
+
+/// What is wrong at a byte of a file that is no JSON: a number that JSON does
+/// not have, with its key.
+std::string json_fault(const InputFile& file, std::size_t byte) {
+  constexpr std::int64_t kBefore = 400;
+  constexpr std::int64_t kBehind = 16;
+  const auto at = static_cast<std::int64_t>(byte);
+  if (at >= file.size()) return "a file that ends too early";
+  const std::int64_t begin = std::max<std::int64_t>(0, at - kBefore);
+  std::string text(
+      static_cast<std::size_t>(std::min(file.size(), at + kBehind) - begin),
+      '\0');
+  file.read(begin, text.data(), static_cast<std::int64_t>(text.size()));
+  // The parser stops within the word.
+  for (const char* word : {"-Infinity", "Infinity", "NaN"}) {
+    const std::size_t found = text.rfind(word);
+    if (found == text.npos ||
+        begin + static_cast<std::int64_t>(found) + kBehind < at) {
+      continue;
+    }
+    const std::size_t colon = text.rfind(':', found);
+    const std::size_t last = text.rfind('"', colon);
+    const std::size_t first =
+        last == 0 || last == text.npos ? text.npos : text.rfind('"', last - 1);
+    const std::string key =
+        colon == text.npos || first == text.npos
+            ? ""
+            : " as '" + text.substr(first + 1, last - first - 1) + "'";
+    return std::string(word) + shown_text(key) + ", which JSON does not have";
+  }
+  return "something else at byte " + std::to_string(byte) + " ('" +
+         shown_text(std::string_view(text).substr(static_cast<std::size_t>(
+             std::max<std::int64_t>(0, at - begin - 10)))) +
+         "')";
+}
+
+}  // namespace
+
+void read_coco_items(const std::string& path,
+                     const std::vector<std::string>& keys,
+                     const std::function<void(const std::string& key,
+                                              const CocoItem& item)>& visit) {
+  const InputFile readable(path);
+  refuse_other_kinds(readable);
+  std::ifstream file(path, std::ios::binary);
+  const bool is_list = keys.empty();
+  const int depth = is_list ? 1 : 2;
+  std::string key = is_list ? "result" : "";
+  std::map<std::string, std::int64_t> counts;
+  const auto callback = [&](int at, Json::parse_event_t event, Json& parsed) {
+    using Event = Json::parse_event_t;
+    if (at == 0 &&
+        (event == Event::object_start || event == Event::array_start)) {
+      TORCH_CHECK_VALUE((event == Event::array_start) == is_list, path,
+                        is_list
+                            ? ": expected a list of results, got an object"
+                            : ": expected an object with lists, got a list");
+    }
+    if (!is_list && at == 1 && event == Event::key) {
+      key = parsed.get<std::string>();
+      return std::find(keys.begin(), keys.end(), key) != keys.end();
+    }
+    if (at != depth || event != Event::object_end) return true;
+    const std::string place = key + " " + std::to_string(counts[key]++);
+    visit(key, CocoItem(parsed, path + ": " + place));
+    return false;
+  };
+  try {
+    const Json rest = Json::parse(file, callback);
+  } catch (const Json::parse_error& error) {
+    const std::string place =
+        key.empty() ? "" : ": " + key + " " + std::to_string(counts[key]);
+    TORCH_CHECK_VALUE(false, path, place, ": expected JSON, got ",
+                      json_fault(readable, error.byte));
+  } catch (const Json::exception& error) {
+    TORCH_CHECK_VALUE(false, path, ": expected JSON: ", error.what());
+  }
+}
+
+}  // namespace tally::files

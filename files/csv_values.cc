@@ -1,0 +1,206 @@
+#include "tally/files/csv_values.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <iterator>
+#include <limits>
+
+#include "tally/files/file_kind.h"
+#include "tally/state/parse_number.h"
+
+namespace tally::files {
+namespace {
+
+constexpr std::int64_t kPlaces = 5;
+constexpr std::size_t kMostLabels = 20;  // that a message proposes
+
+template <class Number>
+std::optional<Number> parse_field(std::string_view word) {
+  if (word.size() > 1 && word[0] == '+' && word[1] != '-') {
+    word.remove_prefix(1);
+  }
+  return internal::parse_number<Number>(word);
+}
+
+bool is_missing_word(std::string_view word) {
+  static constexpr std::string_view kWords[] = {
+      "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None", "."};
+  return std::find(std::begin(kWords), std::end(kWords), word) !=
+         std::end(kWords);
+}
+
+std::optional<std::int64_t> truth_of(std::string_view word) {
+  if (word.empty() || std::strchr("TtFf", word[0]) == nullptr) {
+    return std::nullopt;
+  }
+  if (word == "TRUE" || word == "True" || word == "true") return 1;
+  if (word == "FALSE" || word == "False" || word == "false") return 0;
+  return std::nullopt;
+}
+
+bool is_number_with(std::string_view text, char separator) {
+  std::string number(text);
+  const std::size_t at = number.find(separator);
+  if (at == number.npos || number.find('.') != number.npos) return false;
+  number[at] = '.';
+  return parse_field<double>(number).has_value();
+}
+
+bool is_percentage(std::string_view text) {
+  return !text.empty() && text.back() == '%' &&
+         parse_field<double>(text.substr(0, text.size() - 1)).has_value();
+}
+
+/// Which a list at --labels may hold.
+bool is_name(const std::string& text) {
+  return text.find(',') == text.npos &&
+         std::any_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalpha(c) != 0 || c >= 0x80;
+         });
+}
+
+}  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+CsvValues::CsvValues(const CsvOptions& options)
+    : missing_words_(options.missing_words.begin(),
+                     options.missing_words.end()),
+      missing_(options.missing),
+      decimal_(options.decimal) {
+  for (const std::string& label : options.labels) {
+    labels_.emplace(label, static_cast<std::int64_t>(labels_.size()));
+  }
+}
+
+bool CsvValues::is_own_missing(std::string_view word) const {
+  return !missing_words_.empty() &&
+         missing_words_.count(std::string(word)) != 0;
+}
+
+bool CsvValues::is_missing(std::string_view text) const {
+  const std::string_view word = trimmed(text);
+  return word.empty() || is_missing_word(word) || is_own_missing(word);
+}
+
+std::optional<std::int64_t> CsvValues::key_of(std::string_view word) const {
+  if (!labels_.empty()) {
+    const auto label = labels_.find(std::string(word));
+    if (label != labels_.end()) return label->second;
+  }
+  if (is_own_missing(word)) return std::nullopt;
+  return parse_field<std::int64_t>(word);
+}
+
+std::optional<std::int64_t> CsvValues::integer_of(std::string_view word) const {
+  const auto integer = key_of(word);
+  return integer ? integer : truth_of(word);
+}
+
+std::optional<std::int64_t> CsvValues::to_key(std::string_view text) const {
+  return key_of(trimmed(text));
+}
+
+std::optional<std::int64_t> CsvValues::to_integer(std::string_view text) const {
+  return integer_of(trimmed(text));
+}
+
+std::optional<double> CsvValues::with_comma(std::string_view word) const {
+  if (!is_number_with(word, ',')) return std::nullopt;
+  std::string number(word);
+  number[number.find(',')] = '.';
+  return parse_field<double>(number);
+}
+
+std::optional<double> CsvValues::to_number(std::string_view text) const {
+  const std::string_view word = trimmed(text);
+  if (const auto integer = integer_of(word)) {
+    return static_cast<double>(*integer);
+  }
+  if (missing_ == Missing::kNan && is_missing(word)) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  if (is_own_missing(word)) return std::nullopt;
+  if (decimal_ == ',' && word.find('.') != word.npos) return std::nullopt;
+  if (const auto number = parse_field<double>(word)) return number;
+  return decimal_ == ',' ? with_comma(word) : std::nullopt;
+}
+
+const char* CsvValues::integer_words() const {
+  return labels_.empty() ? "an integer" : "an integer or one of --labels";
+}
+
+std::string CsvValues::advice(const std::set<std::string>& refused,
+                              bool can_be_label) const {
+  const auto all = [&](auto&& holds) {
+    return std::all_of(refused.begin(), refused.end(), holds);
+  };
+  if (std::any_of(refused.begin(), refused.end(),
+                  [&](const auto& text) { return is_missing(text); })) {
+    return missing_ == Missing::kError
+               ? "; --missing skip leaves out rows with fields that are empty, "
+                 "NA, nan, null and the like, --missing nan reads them as NaN, "
+                 "and skip:-,? knows other words"
+               : "; --missing skip leaves such rows out";
+  }
+  if (decimal_ != ',' &&
+      all([](const auto& text) { return is_number_with(text, ','); })) {
+    return "; if these are decimal commas, use --decimal comma";
+  }
+  if (all([](const auto& text) { return is_percentage(text); })) {
+    return "; write percentages as numbers from 0 to 1";
+  }
+  return can_be_label && labels_.empty() ? label_advice(refused) : "";
+}
+
+std::string label_advice(const std::set<std::string>& texts) {
+  if (!std::all_of(texts.begin(), texts.end(), is_name)) return "";
+  if (texts.size() > kMostLabels) {
+    return "; --labels NAME,NAME,... reads texts as 0, 1, ...";
+  }
+  std::string names;
+  for (const std::string& text : texts) {
+    names += (names.empty() ? "" : ",") + text;
+  }
+  return "; --labels " + names +
+         " reads texts as classes 0, 1, ..., in this order";
+}
+
+void RefusedFields::add(const std::string& path, std::int64_t line,
+                        const std::string& column, const std::string& expected,
+                        const RefusedValue& value) {
+  const std::string quoted =
+      value.is_text ? "'" + value.shown + "'" : value.shown;
+  // What helps is said for the first column.
+  if (count_ == 0 || column == column_) {
+    can_be_label_ = can_be_label_ && value.can_be_label;
+    if (texts_.size() <= kMostLabels) texts_.insert(value.shown);
+  }
+  if (count_++ == 0) {
+    path_ = path;
+    column_ = column;
+    first_ = path + ", line " + std::to_string(line) + ": " + column +
+             ": expected " + expected + ", got " + quoted;
+  } else if (count_ <= kPlaces) {
+    others_ += others_.empty() ? "; also in " : ", ";
+    if (path != path_) others_ += path + ", ";
+    others_ += "line " + std::to_string(line) + " (" +
+               (column == column_ ? "" : column + ": ") + quoted + ")";
+  }
+}
+
+void RefusedFields::fail(const std::string& advice) const {
+  const std::string more =
+      count_ > kPlaces ? " and " + std::to_string(count_ - kPlaces) + " more"
+                       : "";
+  TORCH_CHECK_VALUE(false, first_, others_, more, advice);
+}
+
+}  // namespace tally::files

@@ -1,0 +1,290 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tally/tests/cli/files.h"
+#include "tally/tests/cli/run_tally.h"
+
+// The program and files in the forms in which people have them.
+
+namespace tally::cli {
+namespace {
+
+using tally::testkit::run_program;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// "preds,target\n0.9,1\n0.2,1\n" by Python's gzip.
+const std::string kGzip(
+    "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\x2b\x28\x4a\x4d\x29\xd6\x29\x49"
+    "\x2c\x4a\x4f\x2d\xe1\x32\xd0\xb3\xd4\x31\x04\x92\x46\x40\x12\x00\xd0\x4b"
+    "\x43\x63\x19\x00\x00\x00",
+    42);
+
+class TallyFormsTest : public ::testing::Test {
+ protected:
+  static std::string errors_of(const Words& words) {
+    const auto result = run_program(evaluate(words));
+    EXPECT_EQ(result.status, 2) << result.output;
+    return result.errors;
+  }
+  static Json metrics_of(Words words) {
+    words.insert(words.end(), {"--format", "json"});
+    const auto result = run_program(evaluate(words));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return Json::parse(result.output).at("metrics");
+  }
+
+  Folder folder_;
+};
+
+TEST_F(TallyFormsTest, ValuesThatMetricsRefuseAreNamedByTheirPlaces) {
+  const std::string csv = folder_.write(
+      "x.csv", "pred,target\n0.9,1\n90,1\n0.1,0\n20,0\n30,1\n5,1\n6,1\n7,0\n");
+  const std::string all =
+      "tally: " + csv +
+      ", line 3, column 'pred': expected probabilities in [0, 1] as preds, got "
+      "90 (input=logits for logits) (BinaryLogLoss); also in line 5 (20), line "
+      "6 (30), line 7 (5), line 8 (6) and 1 more\n";
+  EXPECT_EQ(errors_of({"-m", "a=BinaryLogLoss", "--csv", csv}), all);
+  EXPECT_EQ(
+      errors_of({"-m", "a=BinaryLogLoss", "--csv", csv, "--batch-size", "3"}),
+      all);
+  EXPECT_THAT(
+      errors_of(
+          {"-m", "a=BinaryLogLoss; BinaryAUROC", "--csv", csv, "--ranks", "2"}),
+      AllOf(HasSubstr(csv + ", line 3, column 'pred'"),
+            HasSubstr("(BinaryLogLoss as 'a')"), Not(HasSubstr("rows "))));
+  // The first of two ranks has five of these rows.
+  std::string many = "pred,target\n";
+  for (int i = 0; i < 14; ++i) many += "9,1\n";
+  EXPECT_THAT(errors_of({"-m", "BinaryLogLoss", "--csv",
+                         folder_.write("y.csv", many), "--ranks", "2"}),
+              HasSubstr("line 6 (9) and at least 2 more\n"));
+  const std::string lines = folder_.write(
+      "x.jsonl", "{\"p\": 0.5, \"y\": 1}\n{\"p\": 0.5, \"y\": 4}\n");
+  EXPECT_EQ(errors_of({"-m", "BinaryLogLoss", "-i", lines, "--columns", "p,y"}),
+            "tally: " + lines +
+                ", line 2, key 'y': expected target in [0, 2), got 4 "
+                "(BinaryLogLoss)\n");
+}
+
+TEST_F(TallyFormsTest, NothingRawReachesTheTerminal) {
+  const std::string csv = folder_.write("x.csv", "a\xFF,b\x1B[2J\n1,2\n");
+  EXPECT_THAT(errors_of({"-m", "MeanMetric", "--csv", csv}),
+              HasSubstr("among 'a\\xFF', 'b [2J'; assign columns"));
+  EXPECT_THAT(run_program(evaluate({"-m", "MeanSquaredError", "--csv", csv,
+                                    "--columns", "@1,@2"}))
+                  .errors,
+              Not(HasSubstr("\x1B")));
+}
+
+TEST_F(TallyFormsTest, RowsOfArraysAreNamed) {
+  const std::string preds =
+      folder_.write("p.npy", npy<double>("<f8", {0.5, 0.1, 7}));
+  const std::string target =
+      folder_.write("t.npy", npy<std::int64_t>("<i8", {1, 0, 1}));
+  EXPECT_THAT(errors_of({"-m", "BinaryLogLoss", "-i", preds, target}),
+              HasSubstr("tally: " + preds + ", row 2: expected probabilities"));
+  // Not of rows, but of the arrays.
+  EXPECT_THAT(errors_of({"-m", "MeanSquaredError", "-i", data_file("preds.npy"),
+                         data_file("target.npy")}),
+              AllOf(HasSubstr("tally: " + data_file("preds.npy") + ", " +
+                              data_file("target.npy") + ": expected "),
+                    Not(HasSubstr(", row"))));
+}
+
+TEST_F(TallyFormsTest, CompressedFilesAndOtherEncodingsAreReadOnAnyRank) {
+  const std::string gzip = folder_.write("x.csv.gz", kGzip);
+  std::string utf16 = "\xFF\xFE";
+  for (const char c : std::string("preds,target\n0.9,1\n0.2,1\n")) {
+    utf16 += {c, '\0'};
+  }
+  const std::string excel = folder_.write("y.csv", utf16);
+  for (const char* ranks : {"1", "2"}) {
+    EXPECT_EQ(metrics_of({"-m", "a=BinaryAccuracy", "--csv", gzip, "--ranks",
+                          ranks})["a"],
+              0.5);
+    EXPECT_EQ(metrics_of({"-m", "a=BinaryAccuracy", "--csv", excel,
+                          "--encoding", "utf-16", "--ranks", ranks})["a"],
+              0.5);
+  }
+  EXPECT_THAT(errors_of({"-m", "BinaryAccuracy", "--csv", excel}),
+              HasSubstr("got UTF-16; read it with --encoding utf-16"));
+  // An array has no encoding.
+  const std::string array = folder_.write("a.npy", npy<double>("<f8", {1, 2}));
+  EXPECT_EQ(metrics_of({"-m", "a=MeanMetric", "-i", array, "--encoding",
+                        "latin-1"})["a"],
+            1.5);
+  const auto piped = run_program(
+      {"/bin/sh", "-c",
+       "exec cli/tally evaluate -m BinaryAccuracy --csv - --quiet <" + gzip});
+  EXPECT_EQ(piped.output, "BinaryAccuracy  0.5\n");
+}
+
+TEST_F(TallyFormsTest, RanksOfALauncherDecompressOnTheirOwn) {
+  const std::string gzip = folder_.write("x.csv.gz", kGzip);
+  const auto start = [&](int rank) {
+    return std::make_unique<testkit::Program>(
+        evaluate({"-m", "BinaryAccuracy", "--csv", gzip, "--quiet"}),
+        Words{"RANK=" + std::to_string(rank), "WORLD_SIZE=2",
+              "TALLY_STORE=" + folder_.path("store")});
+  };
+  const auto first = start(0);
+  const auto second = start(1);
+  EXPECT_EQ(first->wait().output, "BinaryAccuracy  0.5\n");
+  EXPECT_EQ(second->wait().status, 0);
+}
+
+TEST_F(TallyFormsTest, SeveralFilesAreEvaluatedAsOne) {
+  const std::string one = folder_.write("1.csv", "pred,target\n0.9,1\n0.2,1\n");
+  const std::string two = folder_.write("2.csv", "pred,target\n0.8,1\n0.1,0\n");
+  for (const Words& files : {Words{one, two}, Words{folder_.path("*.csv")},
+                             Words{folder_.path("")}}) {
+    Words words = {"-m", "a=BinaryAccuracy", "--ranks", "3", "--csv"};
+    words.insert(words.end(), files.begin(), files.end());
+    EXPECT_EQ(metrics_of(words)["a"], 0.75);
+  }
+  EXPECT_EQ(errors_of({"-m", "BinaryAccuracy", "--csv", one, two, one}),
+            "tally: expected each file once, got " + one + " twice\n");
+  const Folder arrays;
+  arrays.write("p1.npy", npy<double>("<f8", {0.9, 0.2}));
+  arrays.write("p2.npy", npy<double>("<f8", {0.4}));
+  const std::string target =
+      arrays.write("t.npy", npy<std::int64_t>("<i8", {1, 1, 0}));
+  EXPECT_EQ(
+      metrics_of({"-m", "a=BinaryAccuracy", "-i",
+                  "preds=" + arrays.path("p?.npy"), "target=" + target})["a"],
+      2 / 3.0);
+  const Folder lines;
+  lines.write("1.jsonl", "{\"p\": 0.9, \"y\": 1}\n\n");
+  lines.write("2.jsonl", "{\"p\": 0.9, \"y\": 0}\n");
+  EXPECT_EQ(metrics_of({"-m", "a=BinaryAccuracy", "-i", lines.path(""),
+                        "--columns", "p,y"})["a"],
+            0.5);
+}
+
+TEST_F(TallyFormsTest, NamesMayStandWhereNumbersOnlyTellThingsApart) {
+  const std::string csv = folder_.write(
+      "x.csv",
+      "pred,target,group,leiden,celltype\n1,1,F,c1,B cell\n0,1,M,c2,T cell\n"
+      "1,0,F,c1,B cell\n1,0,M,c2,T cell\n");
+  const auto fairness = run_program(
+      evaluate({"-m", "f=BinaryFairness(num_groups=2, task=demographic_parity)",
+                "--csv", csv, "--format", "json"}));
+  ASSERT_EQ(fairness.status, 0) << fairness.errors;
+  // Both predictions of F are positive, one of two of M.
+  EXPECT_EQ(Json::parse(fairness.output)["metrics"]["f.demographic_parity"],
+            0.5);
+  EXPECT_THAT(fairness.errors,
+              HasSubstr("tally: groups: 0 is 'F', 1 is 'M'\n"));
+  EXPECT_EQ(metrics_of({"-m", "r=AdjustedRandScore", "--csv", csv, "--columns",
+                        "leiden,celltype", "--ranks", "2"})["r"],
+            1);
+  EXPECT_EQ(metrics_of({"-m",
+                        "r=CramersV(num_classes=2, "
+                        "bias_correction=false)",
+                        "--csv", csv, "--columns", "group,celltype"})["r"],
+            1);
+  const std::string queries = folder_.write(
+      "q.jsonl",
+      "{\"q\": \"q1\", \"s\": 0.9, \"y\": 1}\n{\"q\": \"q2\", \"s\": 1, \"y\": "
+      "1}\n{\"q\": \"q1\", \"s\": 0.95, \"y\": 0}\n");
+  // The mean of 1/2 and 1.
+  EXPECT_EQ(metrics_of({"-m", "r=RetrievalMAP", "-i", queries, "--columns",
+                        "preds=s,target=y,indexes=q", "--ranks", "2"})["r"],
+            0.75);
+}
+
+TEST_F(TallyFormsTest, OptionsOfFormsAreChecked) {
+  const std::string csv = folder_.write("x.csv", "a;b\n0,5;1\n?;1\n");
+  EXPECT_EQ(metrics_of({"-m", "a=MeanMetric", "--csv", csv, "--delimiter", ";",
+                        "--decimal", "comma", "--missing", "skip:?",
+                        "--columns", "a"})["a"],
+            0.5);
+  const Words metric = {"-m", "MeanMetric", "--csv", csv};
+  const auto error = [&](const Words& more) {
+    Words words = metric;
+    words.insert(words.end(), more.begin(), more.end());
+    return errors_of(words);
+  };
+  EXPECT_THAT(error({"--decimal", "dot"}),
+              HasSubstr("--decimal: expected point or comma, got 'dot'"));
+  EXPECT_THAT(error({"--encoding", "ascii"}),
+              HasSubstr("--encoding: expected utf-8, utf-16, latin-1 or "
+                        "windows-1252, got 'ascii'"));
+  EXPECT_THAT(error({"--missing", "error:?"}),
+              HasSubstr("--missing: expected skip or nan in front of words"));
+  EXPECT_THAT(error({"--missing", "skip:"}),
+              HasSubstr("--missing: expected words behind ':', got none"));
+  EXPECT_THAT(errors_of({"-m", "MeanMetric", "--csv", "-", "-"}),
+              HasSubstr("--csv: expected - once"));
+  EXPECT_THAT(
+      errors_of({"-m", "MeanMetric", "-i", "a.npz", "b.npz"}),
+      HasSubstr("expected a.npz alone and without a name, as it holds all"));
+  EXPECT_THAT(errors_of({"-m", "MeanMetric", "-i", csv}),
+              HasSubstr("expected a .npy file; pass CSV with --csv"));
+}
+
+TEST_F(TallyFormsTest, CocoFilesNeedNoAreasAndTakeIdsOfAllKinds) {
+  const std::string annotations = folder_.write("gt.json", R"({
+    "images": [{"id": "a.jpg"}, {"id": 7.0}],
+    "categories": [{"id": 1.0, "name": "c"}],
+    "annotations": [
+      {"id": 1, "image_id": "a.jpg", "category_id": 1, "bbox": [0, 0, 10, 10]},
+      {"id": 2, "image_id": 7, "category_id": 1, "bbox": [0, 0, 200, 100]}]})");
+  const std::string hit =
+      R"({"image_id": "a.jpg", "category_id": 1, "bbox": [0, 0, 10, 10], "score": 0.9})";
+  const Json found =
+      metrics_of({"--coco", annotations,
+                  folder_.write("dt.json", "[" + hit + R"(, {"image_id": 7.0,
+         "category_id": 1, "bbox": [0, 0, 200, 100], "score": 0.8}])")});
+  EXPECT_NEAR(found["map"], 1, 1e-12);
+  EXPECT_NEAR(found["map_small"], 1, 1e-12);  // the box of 100 pixels
+  EXPECT_NEAR(found["map_large"], 1, 1e-12);  // that of 20 000
+  const auto error = [&](const std::string& results) {
+    return errors_of({"--coco", annotations, folder_.write("x.json", results)});
+  };
+  EXPECT_THAT(error("[" + hit + R"(, {"image_id": 7, "category_id": 1,
+                "bbox": [0, 0, 10, NaN], "score": 1}])"),
+              HasSubstr("x.json: result 1: expected JSON, got NaN as 'bbox', "
+                        "which JSON does not have"));
+  EXPECT_THAT(error("[{\"score\": -Infinity}]"),
+              HasSubstr("result 0: expected JSON, got -Infinity as 'score'"));
+  EXPECT_THAT(error("[{\"image_id\": 7, "),
+              HasSubstr("result 0: expected JSON, got a file that ends too"));
+  EXPECT_THAT(error("[{\"image_id\": x}]"),
+              HasSubstr("expected JSON, got something else at byte 15"));
+  EXPECT_THAT(error(R"([{"image_id": 7.5}])"),
+              HasSubstr("'image_id': expected an integer or a text, got 7.5"));
+  std::string others = "[";
+  for (int i = 0; i < 8; ++i) {
+    others += std::string(i == 0 ? "" : ",") + R"({"image_id": ")" +
+              std::to_string(i) +
+              R"(.jpg", "category_id": 1, "bbox": [0, 0, 1, 1], "score": 1})";
+  }
+  EXPECT_THAT(error(others + "]"),
+              HasSubstr("got 8 of other images: image_id '0.jpg', '1.jpg', "
+                        "'2.jpg', '3.jpg', '4.jpg' and 3 more"));
+}
+
+TEST_F(TallyFormsTest, AnAnnotationWithoutAreaHasThatOfItsMask) {
+  const std::string mask = R"("segmentation": [[0, 0, 0, 40, 40, 40, 40, 0]])";
+  const std::string annotations = folder_.write("gt.json", R"({
+    "images": [{"id": 1, "height": 200, "width": 200}],
+    "categories": [{"id": 1}],
+    "annotations": [{"id": 1, "image_id": 1, "category_id": 1, )" +
+                                                               mask + "}]}");
+  const Json found = metrics_of(
+      {"-m", "m=MeanAveragePrecision(iou_type=segm)", "--coco", annotations,
+       folder_.write("dt.json",
+                     R"([{"image_id": 1, "category_id": 1, "score": 1, )" +
+                         mask + "}]")});
+  EXPECT_NEAR(found["m.map_medium"], 1, 1e-12);  // 1600 pixels
+  EXPECT_EQ(found["m.map_small"], -1);
+}
+
+}  // namespace
+}  // namespace tally::cli
