@@ -58,9 +58,9 @@ def test_other_metrics_have_other_methods():
     losses = tally.ModelComparison(tally.MeanMetric(), replicates=50)
     losses.update(FIRST, SECOND, weight=TARGET)
     assert losses.compute().method == "jackknife"
-    rates = tally.ModelComparison(tally.BinaryGroupStatRates(num_groups=2))
-    rates.update(FIRST, SECOND, TARGET, IDS % 2)
-    found = rates.compute()
+    points = tally.ModelComparison(tally.BinaryPrecisionAtFixedRecall(min_recall=0.5))
+    points.update(FIRST, SECOND, TARGET)
+    found = points.compute()
     assert isinstance(found, dict)
     assert all(isinstance(each, tally.Comparison) for each in found.values())
 

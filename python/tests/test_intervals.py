@@ -61,9 +61,9 @@ def test_results_of_several_parts_and_elements():
     interval = metric.compute()
     assert interval.low.shape == interval.high.shape == (3,)
     assert "wilson" in str(interval)
-    rates = tally.BinaryGroupStatRates(num_groups=2).interval(method="jackknife")
-    rates.update(PREDS, TARGET, IDS % 2)
-    found = rates.compute()
+    point = tally.BinaryPrecisionAtFixedRecall(min_recall=0.5).interval()
+    point.update(PREDS, TARGET)
+    found = point.compute()
     assert isinstance(found, dict) and all(isinstance(v, tally.Interval) for v in found.values())
 
 

@@ -30,7 +30,7 @@ def test_areas_are_those_of_metrics():
     estimate = tally.delong(SCORES, TARGET)
     assert estimate.area == pytest.approx(tally.BinaryAUROC(input="scores")(SCORES, TARGET))
     assert (estimate.positives, estimate.negatives) == (27, 53)
-    interval = tally.BinaryAUROC(input="scores").interval()
+    interval = tally.BinaryAUROC(input="scores").interval(method="delong")
     interval.update(SCORES, TARGET)
     assert tally.delong_interval(estimate) == pytest.approx(interval.compute().ends())
     ends = tally.newcombe_interval(estimate.area, 27, 53)
