@@ -30,7 +30,7 @@ OWN_RETRIEVAL_OPTIONS = {"ties", "unjudged", "condensed", "keep_top_k",
 # either, but in MeanMetric.
 LACKING = {
     "MeanSquaredLogError": {"num_outputs", "squared"},
-    "MeanAbsolutePercentageError": {"num_outputs", "epsilon"},
+    "MeanAbsolutePercentageError": {"num_outputs", "eps"},
     "SymmetricMeanAbsolutePercentageError": {"num_outputs"},
     "DaviesBouldinScore": {"q", "centroids"},
     "CramersV": {"yates"},

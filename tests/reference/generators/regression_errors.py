@@ -158,7 +158,7 @@ def _mape() -> Fixture:
         error_case("zero_targets", (preds, target), own,
                    "NumPy, with TorchMetrics' epsilon" + WIDE),
         error_case("zero_targets_scikit_epsilon", (preds, target), scikit,
-                   source, epsilon=SK_EPSILON),
+                   source, eps=SK_EPSILON),
     ]
     return Fixture(name, SCIKIT, cases)
 
