@@ -100,10 +100,11 @@ TEST(DescribeTest, SaysHowIntervalsAreMade) {
   };
   EXPECT_THAT(
       text("MulticlassRecall"),
-      HasSubstr("\nintervals         logit_delta, poisson_cells, jackknife, "
-                "poisson, double_or_nothing; with average=micro also wilson, "
-                "clopper_pearson; with average=none also wilson, "
-                "clopper_pearson\neach row is       a row\n"));
+      HasSubstr(
+          "\nintervals         mover, logit_delta, poisson_cells, jackknife, "
+          "poisson, double_or_nothing; with average=micro also wilson, "
+          "clopper_pearson; with average=none also wilson, "
+          "clopper_pearson\neach row is       a row\n"));
   EXPECT_THAT(text("StructuralSimilarityIndexMeasure"),
               HasSubstr("\neach row is       an image\n"));
   EXPECT_THAT(text("MaxMetric"), HasSubstr("\nintervals         none\n"));
@@ -111,7 +112,8 @@ TEST(DescribeTest, SaysHowIntervalsAreMade) {
       describe_metric(builtin_registry(), "MultilabelAUROC", Format::kJson));
   EXPECT_EQ(json.at("unit"), "row");
   EXPECT_EQ(json.at("intervals").at(0), "jackknife");
-  EXPECT_EQ(json.at("intervals_with_average").at("none").at(0), "delong");
+  EXPECT_EQ(json.at("intervals_with_average").at("none").at(0),
+            "delong_newcombe");
 }
 
 TEST(DescribeTest, UnknownNamesAreAnsweredWithLossesToo) {
