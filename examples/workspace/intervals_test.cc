@@ -158,8 +158,8 @@ TEST(CustomIntervalTest, ARateHasWilsons) {
   EXPECT_THAT(
       tally::interval_methods(FractionClose()),
       ElementsAre(IntervalMethod::kWilson, IntervalMethod::kClopperPearson,
-                  IntervalMethod::kPoisson, IntervalMethod::kDoubleOrNothing,
-                  IntervalMethod::kJackknife));
+                  IntervalMethod::kJackknife, IntervalMethod::kPoisson,
+                  IntervalMethod::kDoubleOrNothing));
   // 8 of 10.
   const Interval wilson = interval_of<FractionClose>(preds, target);
   EXPECT_EQ(wilson.method, IntervalMethod::kWilson);
@@ -194,7 +194,10 @@ TEST(CustomIntervalTest, CellsHaveTheDeltaMethod) {
 TEST(CustomIntervalTest, PairsHaveDeLongs) {
   const at::Tensor scores = at::arange(40, at::kDouble).mul(7).remainder(11);
   const at::Tensor target = at::arange(40).remainder(3).eq(0).to(at::kDouble);
-  const Interval delong = interval_of<Concordance>(scores, target);
+  EXPECT_EQ(interval_of<Concordance>(scores, target).method,
+            IntervalMethod::kDelongNewcombe);
+  const Interval delong =
+      interval_of<Concordance>(scores, target, IntervalMethod::kDelong);
   EXPECT_EQ(delong.method, IntervalMethod::kDelong);
   const auto expected =
       tally::delong_interval(tally::delong(scores, target), 0.95);
@@ -212,7 +215,7 @@ TEST(CustomIntervalTest, SaysWhichMethodsThereAre) {
     FAIL() << "expected an error";
   } catch (const c10::ValueError& error) {
     EXPECT_THAT(error.msg(),
-                testing::HasSubstr("for which there are delong, newcombe, "
-                                   "jackknife"));
+                testing::HasSubstr("for which there are delong_newcombe, "
+                                   "delong, newcombe, jackknife"));
   }
 }
