@@ -33,5 +33,9 @@ bool has_archive_name(const std::string& path);
 
 /// The long name of the option if the word is one, else empty.
 std::string option_name(const std::string& word);
+/// The value of the option at words[i]: behind its =, or the next word, to
+/// which `i` moves. `given`: the options so far, of which each is taken once.
+std::string option_value(const std::vector<std::string>& words, std::size_t& i,
+                         std::vector<std::string>& given);
 
 }  // namespace tally::cli

@@ -186,6 +186,23 @@ std::string option_name(const std::string& word) {
   return name == "--class-names" ? "--labels" : name;
 }
 
+std::string option_value(const std::vector<std::string>& words, std::size_t& i,
+                         std::vector<std::string>& given) {
+  const std::string name = option_name(words[i]);
+  TORCH_CHECK_VALUE(std::find(given.begin(), given.end(), name) == given.end(),
+                    name, ": given twice");
+  given.push_back(name);
+  const std::size_t equals = words[i].find('=');
+  std::string value;
+  if (equals != std::string::npos) {
+    value = words[i].substr(equals + 1);
+  } else if (i + 1 < words.size() && option_name(words[i + 1]).empty()) {
+    value = words[++i];
+  }
+  TORCH_CHECK_VALUE(!value.empty(), name, ": expected a value, got none");
+  return value;
+}
+
 namespace {
 
 bool has_ending(const std::string& text, std::string_view end) {
@@ -224,18 +241,7 @@ Arguments parse_compare(const std::vector<std::string>& words) {
     TORCH_CHECK_VALUE(
         is_known, "compare: unknown option '", name, "'",
         internal::did_you_mean(name, {"--level", "--format", "--output"}));
-    TORCH_CHECK_VALUE(
-        std::find(given.begin(), given.end(), name) == given.end(), name,
-        ": given twice");
-    given.push_back(name);
-    const std::size_t equals = words[i].find('=');
-    std::string value;
-    if (equals != std::string::npos) {
-      value = words[i].substr(equals + 1);
-    } else if (i + 1 < words.size() && option_name(words[i + 1]).empty()) {
-      value = words[++i];
-    }
-    TORCH_CHECK_VALUE(!value.empty(), name, ": expected a value, got none");
+    const std::string value = option_value(words, i, given);
     if (name == "--level") {
       arguments.level = parse_level(name, value);
     } else if (name == "--format") {

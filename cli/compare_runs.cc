@@ -74,7 +74,7 @@ std::string comparison_json(const Comparison& comparison) {
                              {"units", comparison.units},
                              {"replicates", comparison.replicates},
                              {"undefined", comparison.undefined},
-                             {"flags", flag_names(comparison.flags)}});
+                             {"flags", comparison.flags.names()}});
 }
 
 std::string comparisons_json(const ComparedRuns& runs) {
@@ -119,7 +119,7 @@ std::string comparisons_csv(const ComparedRuns& runs) {
       text += "," + std::to_string(comparison.n) + "," +
               std::to_string(comparison.undefined) + "," +
               std::to_string(std::llround(comparison.units)) + "," +
-              csv_field(comparison.flags.names()) + "\n";
+              csv_field(comparison.flags.text()) + "\n";
     }
   }
   return text;

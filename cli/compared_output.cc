@@ -74,10 +74,7 @@ std::string slice_json(const Report& report, const ComparedSlice& slice) {
   }
   std::string text = files::json_object(
       numbers, {{"rows", slice.rows}, {"units", slice.units}});
-  nlohmann::ordered_json flags = nlohmann::ordered_json::array();
-  for (const IntervalFlag flag : slice.flags.list()) {
-    flags.push_back(IntervalFlags({flag}).names());
-  }
+  const nlohmann::ordered_json flags = slice.flags.names();
   text.pop_back();
   return "{\"key\":" + key_json(report.by, slice.key) + "," + text.substr(1) +
          ",\"flags\":" + files::json_text(flags) + "}";

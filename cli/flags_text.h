@@ -26,13 +26,4 @@ std::string flags_text(const Parts& parts) {
   return text;
 }
 
-/// The names of flags: {"few_units"}.
-inline std::vector<std::string> flag_names(IntervalFlags flags) {
-  std::vector<std::string> names;
-  for (const IntervalFlag flag : flags.list()) {
-    names.push_back(internal::OptionType<IntervalFlag>::print(flag));
-  }
-  return names;
-}
-
 }  // namespace tally::cli

@@ -78,8 +78,8 @@ const char* const kHelp =
                           in place of the last option, what N rows give:
     width --proportion P --width W    for an interval of that width
     mcnemar --first-only P --second-only Q --power B
-                                      to tell two models apart, by the parts of
-                                      the rows that one alone has right
+                                      to tell two models apart that alone get
+                                      fractions P and Q of the rows right
     auroc --area A --prevalence P --width W
     delong --first A --second B --correlation R --prevalence P --power B
     --level 0.95, --alpha 0.05        of intervals, of tests

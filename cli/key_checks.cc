@@ -99,10 +99,13 @@ void note_ids(const SampleIds& ids, const std::vector<InputValue>& values,
       place < values.size() ? values[place].ref().as<at::Tensor>() : nullptr;
   const bool has_weights =
       weight != nullptr && weight->dim() == 1 && weight->size(0) == ids.size();
+  const at::Tensor counting =
+      has_weights ? weight->ne(0).contiguous() : at::Tensor();
+  const bool* const counts =
+      has_weights ? counting.const_data_ptr<bool>() : nullptr;
   for (std::int64_t i = 0; i < ids.size(); ++i) {
-    const bool counts = !has_weights || (*weight)[i].item<double>() != 0;
     job.ids.push_back(ids.values()[static_cast<std::size_t>(i)]);
-    job.ids.push_back(counts);
+    job.ids.push_back(counts == nullptr || counts[i]);
   }
 }
 

@@ -57,7 +57,7 @@ std::string interval_json(const Interval& interval) {
                                    {"units", interval.units},
                                    {"replicates", interval.replicates},
                                    {"undefined", interval.undefined},
-                                   {"flags", flag_names(interval.flags)}});
+                                   {"flags", interval.flags.names()}});
 }
 
 std::string intervals_json(const Intervals& intervals) {

@@ -116,18 +116,7 @@ Arguments parse_plan(const std::vector<std::string>& words) {
     const std::string name = option_name(words[i]);
     TORCH_CHECK_VALUE(!name.empty(), "plan ", kind.name,
                       ": expected an option, got '", words[i], "'; see --help");
-    TORCH_CHECK_VALUE(
-        std::find(given.begin(), given.end(), name) == given.end(), name,
-        ": given twice");
-    given.push_back(name);
-    const std::size_t equals = words[i].find('=');
-    std::string value;
-    if (equals != std::string::npos) {
-      value = words[i].substr(equals + 1);
-    } else if (i + 1 < words.size() && option_name(words[i + 1]).empty()) {
-      value = words[++i];
-    }
-    TORCH_CHECK_VALUE(!value.empty(), name, ": expected a value, got none");
+    const std::string value = option_value(words, i, given);
     set_plan_option(kind, name, value, arguments);
   }
   auto& numbers = arguments.numbers;

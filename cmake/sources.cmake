@@ -309,6 +309,7 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/paired_tests.h
     metrics/intervals/planning.h
     metrics/intervals/proportions.h
+    metrics/intervals/rate_interval.h
     metrics/intervals/replicates.h
     metrics/intervals/row_matches.h
     metrics/intervals/row_metric.h
@@ -612,6 +613,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/planning.cc
     metrics/intervals/proportion_engine.cc
     metrics/intervals/proportions.cc
+    metrics/intervals/rate_interval.cc
     metrics/intervals/replicate_engine.cc
     metrics/intervals/replicates.cc
     metrics/intervals/replicates_text.cc

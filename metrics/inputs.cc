@@ -23,6 +23,15 @@ InputRef InputRef::none() {
 
 namespace internal {
 
+std::optional<std::size_t> place_of(c10::ArrayRef<InputInfo> inputs,
+                                    std::string_view name) {
+  const auto* const found =
+      std::find_if(inputs.begin(), inputs.end(),
+                   [&](const InputInfo& input) { return input.name == name; });
+  if (found == inputs.end()) return {};
+  return static_cast<std::size_t>(found - inputs.begin());
+}
+
 void check_defined(const char* input, const at::Tensor& tensor) {
   TORCH_CHECK_VALUE(tensor.defined(), "expected a tensor as ", input,
                     ", got an undefined one");
@@ -137,12 +146,6 @@ std::string names_of(NamedInputs given) {
   return text.empty() ? "none" : text;
 }
 
-std::size_t place_of(std::string_view name, c10::ArrayRef<InputInfo> inputs) {
-  std::size_t place = 0;
-  while (place < inputs.size() && inputs[place].name != name) ++place;
-  return place;
-}
-
 }  // namespace
 
 std::string listed(c10::ArrayRef<InputInfo> inputs) {
@@ -180,14 +183,15 @@ void InputOrder::find(NamedInputs given, c10::ArrayRef<InputInfo> inputs,
   std::vector<int> places(inputs.size(), -1);
   for (std::size_t i = 0; i < given.size(); ++i) {
     const std::string name(given[i].name());
-    const std::size_t place = place_of(name, inputs);
-    if (place == inputs.size()) {
+    const auto known_place = internal::place_of(inputs, name);
+    if (!known_place) {
       std::vector<std::string> known;
       for (const InputInfo& input : inputs) known.push_back(input.name);
       TORCH_CHECK_VALUE(false, who(inputs.size()), ": expected the inputs ",
                         listed(inputs), ", got '", name,
                         "', which is none of them", did_you_mean(name, known));
     }
+    const std::size_t place = *known_place;
     TORCH_CHECK_VALUE(places[place] == -1, who(inputs.size()),
                       ": expected each input once, got '", name, "' twice");
     places[place] = static_cast<int>(i);
@@ -237,11 +241,11 @@ InputUnion::InputUnion(std::vector<Reader> readers)
           position >= reader.positional) {
         agreed_ = std::min(agreed_, position);
       }
-      const std::size_t place = place_of(info.name, inputs_);
-      if (place == inputs_.size()) {
+      const auto place = internal::place_of(inputs_, info.name);
+      if (!place) {
         inputs_.push_back(info);
-      } else if (inputs_[place].is_optional && !info.is_optional) {
-        inputs_[place] = info;
+      } else if (inputs_[*place].is_optional && !info.is_optional) {
+        inputs_[*place] = info;
       }
     }
   }
@@ -257,7 +261,7 @@ InputUnion::InputUnion(std::vector<Reader> readers)
   for (const Reader& reader : readers_) {
     places_.emplace_back();
     for (const InputInfo& info : reader.inputs) {
-      places_.back().push_back(place_of(info.name, inputs_));
+      places_.back().push_back(*internal::place_of(inputs_, info.name));
     }
   }
 }

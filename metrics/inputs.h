@@ -45,6 +45,10 @@ class InputValue;
 
 namespace internal {
 
+/// Of the input with this name, if there is one.
+std::optional<std::size_t> place_of(c10::ArrayRef<InputInfo> inputs,
+                                    std::string_view name);
+
 /// Type-erased operations on inputs of a type.
 struct InputOps {
   const std::type_info& type;

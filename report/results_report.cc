@@ -285,7 +285,7 @@ void add_compared_slices(ReportPage& page, const std::string& metric,
     if (has_units) row.push_back(slice.units);
     row.insert(row.end(), {slice.value, slice.rest, slice.difference, slice.low,
                            slice.high, slice.effect, slice.p_value,
-                           slice.q_value, slice.flags.names()});
+                           slice.q_value, slice.flags.text()});
     table.rows.push_back(std::move(row));
   }
   page.table(table);

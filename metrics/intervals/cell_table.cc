@@ -8,6 +8,7 @@
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/proportions.h"
+#include "tally/metrics/intervals/unit_statistics.h"
 #include "tally/metrics/resampling/philox.h"
 #include "tally/metrics/resampling/poisson_count.h"
 
@@ -74,11 +75,8 @@ Bounds logit_bounds(double value, double error, const CellSampling& range,
     if (!(deciding > 0) || !(std::abs(p - bound) < kRounding)) return bounds;
     ends = wilson_interval(bound * deciding, deciding, level);
   } else {
-    const double z = normal_quantile(0.5 + level / 2);
-    const double logit = std::log(p / (1 - p));
-    const double scaled = z * error / width / (p * (1 - p));
-    ends = {1 / (1 + std::exp(scaled - logit)),
-            1 / (1 + std::exp(-scaled - logit))};
+    ends =
+        scaled_ends(p, error / width, normal_quantile(0.5 + level / 2), {0, 1});
   }
   bounds.low = range.low + width * ends.low;
   bounds.high = range.low + width * ends.high;

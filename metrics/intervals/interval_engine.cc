@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "tally/metrics/common/constants.h"
@@ -14,6 +13,7 @@
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/intervals/proportions.h"
+#include "tally/metrics/intervals/unit_statistics.h"
 
 namespace tally {
 namespace internal::intervals {
@@ -59,17 +59,14 @@ std::pair<double, double> bca_levels(double value,
   return {shifted(tail), shifted(1 - tail)};
 }
 
-std::pair<double, double> logit_normal_ends(double value, double width) {
+IntervalBounds logit_normal_ends(double value, double width) {
   TORCH_CHECK_VALUE(value >= 0 && value <= 1,
                     "expected a value in [0, 1] for ends of logit_normal, got ",
                     value);
   if (value == 0 || value == 1) {
     return {std::max(value - width, 0.0), std::min(value + width, 1.0)};
   }
-  const double logit = std::log(value / (1 - value));
-  const double scaled = width / (value * (1 - value));
-  return {1 / (1 + std::exp(scaled - logit)),
-          1 / (1 + std::exp(-scaled - logit))};
+  return scaled_ends(value, width, 1, {0, 1});
 }
 
 }  // namespace
@@ -182,9 +179,12 @@ Bounds replicate_bounds(double value, std::vector<double>& replicates,
       bounds.low = value - width;
       bounds.high = value + width;
       return bounds;
-    case ReplicateInterval::kLogitNormal:
-      std::tie(bounds.low, bounds.high) = logit_normal_ends(value, width);
+    case ReplicateInterval::kLogitNormal: {
+      const IntervalBounds found = logit_normal_ends(value, width);
+      bounds.low = found.low;
+      bounds.high = found.high;
       return bounds;
+    }
     default:
       break;
   }

@@ -1,8 +1,8 @@
 #include "tally/metrics/intervals/interval_flags.h"
 
-#include <iterator>
+#include <c10/util/StringUtil.h>
 
-#include "tally/state/joined.h"
+#include <iterator>
 
 namespace tally {
 
@@ -46,11 +46,14 @@ std::vector<IntervalFlag> IntervalFlags::list() const {
   return flags;
 }
 
-std::string IntervalFlags::names() const {
-  return internal::joined(", ", list(), [](IntervalFlag flag) {
-    return std::string(
-        EnumNames<IntervalFlag>::kNames[static_cast<std::size_t>(flag)]);
-  });
+std::vector<std::string> IntervalFlags::names() const {
+  std::vector<std::string> names;
+  for (const IntervalFlag flag : list()) {
+    names.push_back(internal::OptionType<IntervalFlag>::print(flag));
+  }
+  return names;
 }
+
+std::string IntervalFlags::text() const { return c10::Join(", ", names()); }
 
 }  // namespace tally

@@ -52,8 +52,10 @@ class IntervalFlags {
   bool empty() const { return bits_ == 0; }
   /// In the order of the enumeration.
   std::vector<IntervalFlag> list() const;
+  /// {"few_units", "small_class"}.
+  std::vector<std::string> names() const;
   /// "few_units, small_class".
-  std::string names() const;
+  std::string text() const;
 
   friend bool operator==(IntervalFlags a, IntervalFlags b) {
     return a.bits_ == b.bits_;

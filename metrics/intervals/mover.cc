@@ -8,35 +8,13 @@
 
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/intervals/cell_table.h"
-#include "tally/metrics/intervals/proportions.h"
+#include "tally/metrics/intervals/rate_interval.h"
 
 namespace tally::internal::intervals {
 namespace {
 
-/// A class's value, with the distances to the ends of its interval.
-struct ClassInterval {
-  double value = 0;
-  double slope = 0;  // of the value by the proportion
-  double below = 0;
-  double above = 0;
-};
-
-ClassInterval interval_of(const Proportion& share, const RateSampling& rate,
-                          double level) {
-  const auto value_of = [&](double p) {
-    return rate.value == nullptr ? p : rate.value(p);
-  };
-  const double p = share.successes / share.n;
-  IntervalBounds ends = wilson_interval(share.successes, share.n, level);
-  if (value_of(0) > value_of(1)) std::swap(ends.low, ends.high);
-  constexpr double kStep = 1e-6;
-  ClassInterval own;
-  own.value = value_of(p);
-  own.slope = (value_of(p + kStep) - value_of(p - kStep)) / (2 * kStep);
-  own.below = own.value - value_of(ends.low);
-  own.above = value_of(ends.high) - own.value;
-  return own;
-}
+double below_of(const RateInterval& own) { return own.value - own.ends.low; }
+double above_of(const RateInterval& own) { return own.ends.high - own.value; }
 
 // By class: what it has of one more row in a place of the sums.
 using Shares = std::vector<std::pair<std::size_t, Proportion>>;
@@ -64,7 +42,7 @@ std::optional<Bounds> mover_bounds(const CellTable& table, double value,
                                    const RateSampling& averaged, double level) {
   if (table.cells.empty()) return std::nullopt;
   const auto shares = averaged.proportions(table.state(sums_of(table)));
-  std::vector<ClassInterval> classes(shares.size());
+  std::vector<RateInterval> classes(shares.size());
   double sum = 0;
   double count = 0;
   double missing = 0;
@@ -74,7 +52,7 @@ std::optional<Bounds> mover_bounds(const CellTable& table, double value,
       ++missing;
       continue;
     }
-    classes[k] = interval_of(shares[k], averaged, level);
+    classes[k] = wilson_rate_interval(shares[k], averaged.value, level);
     sum += classes[k].value;
     fewest = std::min(fewest, shares[k].n);
     ++count;
@@ -112,9 +90,9 @@ std::optional<Bounds> mover_bounds(const CellTable& table, double value,
   double variance = 0;
   double below = 0;
   double above = 0;
-  for (const ClassInterval& own : classes) {
-    below += own.below * own.below;
-    above += own.above * own.above;
+  for (const RateInterval& own : classes) {
+    below += below_of(own) * below_of(own);
+    above += above_of(own) * above_of(own);
   }
   for (const auto& [pair, covariance] : covariances) {
     variance += covariance;
@@ -122,8 +100,8 @@ std::optional<Bounds> mover_bounds(const CellTable& table, double value,
     const double scale = covariances[{k, k}] * covariances[{l, l}];
     if (k == l || !(scale > 0)) continue;
     const double correlation = covariance / std::sqrt(scale);
-    below += correlation * classes[k].below * classes[l].below;
-    above += correlation * classes[k].above * classes[l].above;
+    below += correlation * below_of(classes[k]) * below_of(classes[l]);
+    above += correlation * above_of(classes[k]) * above_of(classes[l]);
   }
   // Of a class that nobody has seen, anything may be true.
   const double all = count + unknown;

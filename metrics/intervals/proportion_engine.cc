@@ -9,6 +9,7 @@
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/intervals/proportions.h"
+#include "tally/metrics/intervals/rate_interval.h"
 
 namespace tally::internal::intervals {
 namespace {
@@ -51,25 +52,19 @@ class ProportionEngine final : public IntervalEngine {
   }
 
  private:
-  double value_of(double p) const {
-    return rate_.value == nullptr ? p : rate_.value(p);
-  }
   Bounds bounds_of(const Proportion& proportion) const {
     if (proportion.n == 0) return {};
     const auto [successes, n] = proportion;
-    IntervalBounds ends =
+    const IntervalBounds ends =
         method() == IntervalMethod::kWilson
             ? wilson_interval(successes, n, options_.level())
             : clopper_pearson_interval(successes, n, options_.level());
-    if (value_of(0) > value_of(1)) std::swap(ends.low, ends.high);
-    const double p = successes / n;
-    constexpr double kStep = 1e-6;
-    const double slope =
-        (value_of(p + kStep) - value_of(p - kStep)) / (2 * kStep);
+    const RateInterval rate = rate_interval(proportion, rate_.value, ends);
+    const double p = rate.proportion;
     Bounds bounds;
-    bounds.low = value_of(ends.low);
-    bounds.high = value_of(ends.high);
-    bounds.standard_error = std::abs(slope) * std::sqrt(p * (1 - p) / n);
+    bounds.low = rate.ends.low;
+    bounds.high = rate.ends.high;
+    bounds.standard_error = std::abs(rate.slope) * std::sqrt(p * (1 - p) / n);
     bounds.degrees_of_freedom = kInfinity;
     return bounds;
   }

@@ -12,6 +12,7 @@
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/paired_tests.h"
+#include "tally/metrics/intervals/unit_statistics.h"
 
 namespace tally {
 namespace internal::intervals {
@@ -221,10 +222,7 @@ IntervalBounds delong_interval(const AreaEstimate& estimate, double level) {
                              estimate.counted_negatives(), level);
   }
   const double t = intervals::student_t_quantile(0.5 + level / 2, degrees);
-  const double logit = std::log(area / (1 - area));
-  const double width = t * error / (area * (1 - area));
-  const auto probability = [](double x) { return 1 / (1 + std::exp(-x)); };
-  return {probability(logit - width), probability(logit + width)};
+  return intervals::scaled_ends(area, error, t, {0, 1});
 }
 
 IntervalBounds delong_newcombe_interval(const AreaEstimate& estimate,

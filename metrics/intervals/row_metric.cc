@@ -110,11 +110,8 @@ const RowIds& ids_of(const AnyState& state) { return state.get<RowIds>(); }
 RowMetric::RowMetric(Rules rules, const Metric& metric, AnyState identity,
                      StateKey key, std::size_t added_inputs)
     : MetricBase(metric.metric_options()), rules_(rules) {
-  const auto declared = metric.inputs();
-  for (std::size_t i = 0; i < declared.size(); ++i) {
-    if (std::string(declared[i].name) == "weight") {
-      weight_place_ = i + added_inputs;
-    }
+  if (const auto place = internal::place_of(metric.inputs(), "weight")) {
+    weight_place_ = *place + added_inputs;
   }
   if (const auto place = metric.sampling().unit_input;
       place && !rules.grouped) {

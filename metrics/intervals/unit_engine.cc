@@ -111,16 +111,12 @@ UnitEngine::UnitEngine(std::unique_ptr<Metric> metric,
                        const IntervalOptions& options)
     : IntervalEngine(std::move(metric), options),
       sampling_(metric_->sampling()),
+      weight_place_(place_of(metric_->inputs(), "weight")),
       empty_(std::make_shared<const AnyState>(metric_->make_state())),
       keeps_rows_(keeps_rows(*empty_)),
       rules_{options.blocks() > 0 ? options.blocks()
                                   : automatic_blocks(keeps_rows_),
-             options.seed()} {
-  const auto declared = metric_->inputs();
-  for (std::size_t i = 0; i < declared.size(); ++i) {
-    if (std::string(declared[i].name) == "weight") weight_place_ = i;
-  }
-}
+             options.seed()} {}
 
 AnyState UnitEngine::identity() const {
   AnyState units = AnyState::of(UnitStates(empty_, rules_));

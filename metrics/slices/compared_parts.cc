@@ -22,7 +22,7 @@ using intervals::UnitSpread;
 using intervals::UnitValues;
 using States = std::vector<AnyState>;
 
-/// Blocks that have rows.
+/// Blocks that have rows that count.
 struct Blocks {
   States states;
   std::vector<double> sizes;  // rows
@@ -35,7 +35,7 @@ class Comparer {
            const SliceComparisonOptions& options)
       : parts_(parts), of_(of), options_(options) {
     for (const SlicePart& part : parts) {
-      rows_ += part.rows;
+      counted_ += part.counted;
       sizes_.push_back(sizes_in(part));
       dependent_ += part.dependent;
       wholes_.push_back(joined(blocks_of(part).states));
@@ -55,7 +55,7 @@ class Comparer {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) {
-                       return parts_[a].rows > parts_[b].rows;
+                       return parts_[a].counted > parts_[b].counted;
                      });
     std::vector<ComparedSlice> slices;
     for (const std::size_t k : order) {
@@ -84,10 +84,11 @@ class Comparer {
 
   Blocks blocks_of(const SlicePart& part) const {
     Blocks blocks;
+    const std::vector<double> sizes = sizes_in(part);
     for (std::size_t b = 0; b < kBlocks; ++b) {
-      if (!part.blocks[b].defined()) continue;
+      if (sizes[b] == 0) continue;
       blocks.states.push_back(part.blocks[b]);
-      blocks.sizes.push_back(sizes_in(part)[b]);
+      blocks.sizes.push_back(sizes[b]);
     }
     return blocks;
   }
@@ -99,7 +100,7 @@ class Comparer {
       States some;
       double size = 0;
       for (std::size_t k = 0; k < parts_.size(); ++k) {
-        if (k == left_out || !parts_[k].blocks[b].defined()) continue;
+        if (k == left_out || sizes_[k][b] == 0) continue;
         some.push_back(parts_[k].blocks[b]);
         size += sizes_[k][b];
       }
@@ -125,7 +126,8 @@ class Comparer {
 
   /// What its blocks hold: rows, or units that are wholly in one slice.
   std::vector<double> sizes_in(const SlicePart& part) const {
-    std::vector<double> sizes(part.block_rows.begin(), part.block_rows.end());
+    std::vector<double> sizes(part.block_counted.begin(),
+                              part.block_counted.end());
     if (of_.kind != UnitKind::kWhole) return sizes;
     sizes.assign(kBlocks, 0);
     for (const std::int64_t id : part.units) {
@@ -152,8 +154,8 @@ class Comparer {
     const auto least = static_cast<double>(options_.min_rows());
     const auto units = static_cast<std::int64_t>(parts_[k].units.size());
     const bool of_units = of_.kind == UnitKind::kWhole;
-    const std::int64_t own = of_units ? units : parts_[k].rows;
-    const std::int64_t others = (of_units ? units_ : rows_) - own;
+    const std::int64_t own = of_units ? units : parts_[k].counted;
+    const std::int64_t others = (of_units ? units_ : counted_) - own;
     return std::min(own, others) >= options_.min_rows() &&
            size_of(wholes_[k], size_of_part(k)) >= least &&
            size_of(rests_[k], size_of_rest(k)) >= least;
@@ -244,7 +246,7 @@ class Comparer {
   const std::vector<SlicePart>& parts_;
   const ComparedMetric& of_;
   const SliceComparisonOptions& options_;
-  std::int64_t rows_ = 0;
+  std::int64_t counted_ = 0;
   std::int64_t units_ = 0;
   std::int64_t dependent_ = 0;
   double size_ = 0;

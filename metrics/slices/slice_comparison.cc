@@ -65,19 +65,15 @@ bool are_dependent(const Metric& metric, const RateSampling& rate,
 template <class AnyInputs>
 std::vector<bool> counting_rows(const Metric& metric, AnyInputs inputs,
                                 std::int64_t rows) {
-  std::vector<bool> counting;
-  for (std::size_t place = 0; place < metric.inputs().size(); ++place) {
-    if (std::string_view(metric.inputs()[place].name) != "weight") continue;
-    const auto input = input_at(metric, inputs, place);
-    const auto* tensor = input ? input->template as<at::Tensor>() : nullptr;
-    if (tensor == nullptr || tensor->dim() != 1 || tensor->size(0) != rows) {
-      continue;
-    }
-    const at::Tensor counts = tensor->ne(0).cpu().contiguous();
-    const auto* const begin = counts.const_data_ptr<bool>();
-    counting.assign(begin, begin + rows);
+  const auto place = internal::place_of(metric.inputs(), "weight");
+  const auto input = place ? input_at(metric, inputs, *place) : std::nullopt;
+  const auto* tensor = input ? input->template as<at::Tensor>() : nullptr;
+  if (tensor == nullptr || tensor->dim() != 1 || tensor->size(0) != rows) {
+    return {};
   }
-  return counting;
+  const at::Tensor counts = tensor->ne(0).cpu().contiguous();
+  const auto* const begin = counts.const_data_ptr<bool>();
+  return std::vector<bool>(begin, begin + rows);
 }
 
 /// Of the units that an input says; what is not one is left to the metric to

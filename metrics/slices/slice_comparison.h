@@ -75,10 +75,10 @@ struct ComparedSlice {
 /// update(keys, ids, ...): keys (see SlicedMetric), an id of each row (see
 /// SampleIds), with `grouped` of its group, and the inputs of the metric. The
 /// units of a retrieval metric are its queries, and each is in one slice:
-/// update(keys, ...), without ids unless those are groups of queries. Ids of
-/// rows with a weight of 0, which fill batches, do not count. compute(): the
-/// slices that have min_rows, the worst first; those without an interval come
-/// last, and say why in their flags.
+/// update(keys, ...), without ids unless those are groups of queries. Rows with
+/// a weight of 0, which fill batches, count in `rows` alone, and their ids
+/// nowhere. compute(): the slices that have min_rows, the worst first; those
+/// without an interval come last, and say why in their flags.
 ///
 /// Fractions of rows, and what follows from one (accuracy, recall, F1), are two
 /// independent proportions: Fisher's test with the mid-p correction, and

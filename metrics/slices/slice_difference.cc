@@ -8,39 +8,13 @@
 
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/distributions.h"
-#include "tally/metrics/intervals/proportions.h"
+#include "tally/metrics/intervals/rate_interval.h"
 
 namespace tally::internal::slices {
 namespace {
 
+using intervals::RateInterval;
 using intervals::UnitSpread;
-
-/// A proportion on the scale of a metric's value.
-struct Rate {
-  double p = 0;
-  double value = 0;
-  double low = 0;
-  double high = 0;
-  double slope = 1;  // of the value
-};
-
-Rate rate_of(const Proportion& proportion, double (*function)(double),
-             double level) {
-  const auto value = [&](double p) {
-    return function == nullptr ? p : function(p);
-  };
-  Rate rate;
-  rate.p = proportion.successes / proportion.n;
-  rate.value = value(rate.p);
-  const IntervalBounds ends =
-      wilson_interval(proportion.successes, proportion.n, level);
-  rate.low = value(ends.low);
-  rate.high = value(ends.high);
-  if (rate.low > rate.high) std::swap(rate.low, rate.high);
-  constexpr double kStep = 1e-6;
-  rate.slope = (value(rate.p + kStep) - value(rate.p - kStep)) / (2 * kStep);
-  return rate;
-}
 
 // std::lgamma writes to a global.
 double log_factorial(double n) {
@@ -94,30 +68,36 @@ double fisher_mid_p_value(const Proportion& first, const Proportion& second) {
 SliceDifference rate_difference(const Proportion& slice, const Proportion& rest,
                                 double (*value)(double), double level) {
   if (!(slice.n > 0 && rest.n > 0)) return unknown_difference(kNaN);
-  const Rate own = rate_of(slice, value, level);
-  const Rate other = rate_of(rest, value, level);
+  const RateInterval own = intervals::wilson_rate_interval(slice, value, level);
+  const RateInterval other =
+      intervals::wilson_rate_interval(rest, value, level);
   SliceDifference result;
   result.difference = own.value - other.value;
-  result.value = {own.low, own.high};
+  result.value = own.ends;
   // std::hypot would need a newer glibc.
-  result.low = result.difference - std::sqrt(square(own.value - own.low) +
-                                             square(other.high - other.value));
-  result.high = result.difference + std::sqrt(square(own.high - own.value) +
-                                              square(other.value - other.low));
+  result.low =
+      result.difference - std::sqrt(square(own.value - own.ends.low) +
+                                    square(other.ends.high - other.value));
+  result.high =
+      result.difference + std::sqrt(square(own.ends.high - own.value) +
+                                    square(other.value - other.ends.low));
   result.degrees_of_freedom = kInfinity;
   result.p_value = fisher_mid_p_value(slice, rest);
   // Of one row, for all rows together where those of the slice are all alike.
   const double p = (slice.successes + rest.successes) / (slice.n + rest.n);
   const double own_square =
-      square(own.slope) * std::max(own.p * (1 - own.p), p * (1 - p));
-  const double other_square = square(other.slope) * other.p * (1 - other.p);
+      square(own.slope) *
+      std::max(own.proportion * (1 - own.proportion), p * (1 - p));
+  const double other_square =
+      square(other.slope) * other.proportion * (1 - other.proportion);
   result.standard_error =
       std::sqrt(own_square / slice.n + other_square / rest.n);
   result.effect =
       result.difference == 0
           ? 0
           : result.difference / std::sqrt((own_square + other_square) / 2);
-  result.flags.add(IntervalFlag::kNoVariation, own.p == 0 || own.p == 1);
+  result.flags.add(IntervalFlag::kNoVariation,
+                   own.proportion == 0 || own.proportion == 1);
   return result;
 }
 

@@ -73,17 +73,19 @@ SliceKeys block_keys(const SampleIds& ids) {
 void add_units(const SliceKeys& keys, const SampleIds& ids,
                const IdsOfBatch& known, std::vector<RowBatch>& batch) {
   std::vector<Ids> own(batch.size());
-  std::vector<std::int64_t> rows(batch.size(), 0);
+  std::vector<std::int64_t> rows(batch.size(), 0), counted(batch.size(), 0);
   for (std::size_t i = 0; i < keys.codes().size(); ++i) {
     const auto code = static_cast<std::size_t>(keys.codes()[i]);
     ++rows[code];
     if (!known.counting.empty() && !known.counting[i]) continue;
+    ++counted[code];
     own[code].push_back(ids.values()[i]);
   }
   for (std::size_t code = 0; code < batch.size(); ++code) {
     if (!known.are_distinct) sort_distinct(own[code]);
     SliceUnits units;
     if (!own[code].empty()) units.ids = Rows(tensor_of(own[code]));
+    units.counted = counted[code];
     units.dependent = known.are_dependent ? rows[code] : 0;
     batch[code].states.push_back(AnyState::of(std::move(units)));
     batch[code].counts.push_back(rows[code]);
@@ -106,11 +108,12 @@ std::vector<SlicePart> parts_of(const StateRows& rows, UnitKind kind,
     }
     SlicePart& part = parts.back();
     part.rows += rows.count(r);
-    part.block_rows[block] = rows.count(r);
     part.blocks[block] = rows.state(r, kState);
-    const AnyState& state = rows.state(r, kUnits);
-    append_ids(state.get<SliceUnits>().ids, part.units);
-    part.dependent += state.get<SliceUnits>().dependent;
+    const auto& units = rows.state(r, kUnits).get<SliceUnits>();
+    append_ids(units.ids, part.units);
+    part.block_counted[block] = units.counted;
+    part.counted += units.counted;
+    part.dependent += units.dependent;
   }
   if (kind == UnitKind::kRows) check_once(parts, owner);
   for (SlicePart& part : parts) sort_distinct(part.units);

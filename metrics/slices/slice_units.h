@@ -18,10 +18,13 @@ inline constexpr std::size_t kBlocks = 20;
 /// What is accumulated for a block of a slice, besides the metric's state.
 struct SliceUnits {
   Rows ids;  ///< int64: of each row, or of each group once a batch
+  std::int64_t counted = 0;  ///< rows whose weight is not 0
   /// Rows with weights, or of several trials, which are no proportion.
   std::int64_t dependent = 0;
 
-  void fields(Fields& f) { f("ids", ids)("dependent", dependent); }
+  void fields(Fields& f) {
+    f("ids", ids)("counted", counted)("dependent", dependent);
+  }
 };
 
 /// The block of each id.
@@ -43,8 +46,10 @@ void add_units(const SliceKeys& keys, const SampleIds& ids,
 struct SlicePart {
   std::vector<SliceValue> key;
   std::int64_t rows = 0;
+  std::int64_t counted = 0;      ///< of these, whose weight is not 0
   std::vector<AnyState> blocks;  ///< kBlocks; undefined ones have no rows
-  std::vector<std::int64_t> block_rows = std::vector<std::int64_t>(kBlocks, 0);
+  std::vector<std::int64_t> block_counted =
+      std::vector<std::int64_t>(kBlocks, 0);
   std::vector<std::int64_t> units;  ///< ids, ascending, each once
   std::int64_t dependent = 0;
 };

@@ -73,14 +73,6 @@ Places draw_by_weights(const at::Tensor& weights, std::int64_t copy) {
 
 constexpr const char* kIds = "ids";
 
-std::size_t place_of_ids(c10::ArrayRef<InputInfo> inputs) {
-  const auto found =
-      std::find_if(inputs.begin(), inputs.end(), [](const InputInfo& input) {
-        return std::string_view(input.name) == kIds;
-      });
-  return static_cast<std::size_t>(found - inputs.begin());
-}
-
 // What is resampled: inputs with rows as they are, and 0-dim tensors alone as
 // one row each.
 class Batch {
@@ -183,7 +175,7 @@ BootStrapper::BootStrapper(OwnedMetric metric, Options options)
 }
 
 void BootStrapper::change_inputs(std::vector<InputInfo>& inputs) {
-  if (inputs.empty() || place_of_ids(inputs) < inputs.size()) return;
+  if (inputs.empty() || internal::place_of(inputs, kIds)) return;
   inputs.push_back({kIds, InputKind::kInteger, "int ids [N], or texts",
                     /*is_optional=*/true});
 }
@@ -197,8 +189,9 @@ std::optional<SampleIds> BootStrapper::take_ids(
       return ids;
     }
   }
-  const std::size_t place = place_of_ids(inputs_);
-  if (place >= inputs.size() || place == inputs_.size()) return std::nullopt;
+  const auto declared = internal::place_of(inputs_, kIds);
+  if (!declared || *declared >= inputs.size()) return std::nullopt;
+  const std::size_t place = *declared;
   const InputRef given = inputs[place];
   // A BootStrapper inside this one has the same ids.
   if (place >= metric().inputs().size()) {

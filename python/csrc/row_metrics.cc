@@ -19,12 +19,6 @@ namespace {
 
 using at::Tensor;
 
-std::vector<std::string> names_of(IntervalFlags flags) {
-  std::vector<std::string> names;
-  for (const IntervalFlag flag : flags.list()) names.push_back(words_of(flag));
-  return names;
-}
-
 /// Name, value, low, high and standard error; level, method, rows, replicates
 /// and how many of these are undefined; degrees of freedom, rows that count,
 /// units and what they are, and flags.
@@ -49,7 +43,7 @@ IntervalParts interval_parts(const std::string& name,
           interval.counted,
           interval.units,
           interval.unit,
-          names_of(interval.flags)};
+          interval.flags.names()};
 }
 
 IntervalOptions interval_options(double level, const std::string& method,
@@ -122,7 +116,7 @@ ComparisonParts comparison_parts(const std::string& name,
           comparison.counted,
           comparison.units,
           comparison.unit,
-          names_of(comparison.flags)};
+          comparison.flags.names()};
 }
 
 }  // namespace

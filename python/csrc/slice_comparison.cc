@@ -28,10 +28,6 @@ using ComparedParts = std::tuple<Kinds, Strings, std::int64_t, std::int64_t,
 
 ComparedParts compared_parts(const ComparedSlice& slice) {
   auto [kinds, texts] = key_parts(slice.key);
-  Strings flags;
-  for (const IntervalFlag flag : slice.flags.list()) {
-    flags.push_back(IntervalFlags({flag}).names());
-  }
   return {
       std::move(kinds),
       std::move(texts),
@@ -40,7 +36,7 @@ ComparedParts compared_parts(const ComparedSlice& slice) {
       {slice.value, slice.value_low, slice.value_high, slice.rest,
        slice.difference, slice.low, slice.high, slice.standard_error,
        slice.degrees_of_freedom, slice.effect, slice.p_value, slice.q_value},
-      std::move(flags)};
+      slice.flags.names()};
 }
 
 }  // namespace

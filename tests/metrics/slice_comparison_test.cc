@@ -3,8 +3,10 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -129,7 +131,7 @@ void expect_all(const std::vector<ComparedSlice>& slices,
     EXPECT_NEAR(slice.effect, wanted.effect, 1e-9);
     EXPECT_NEAR(slice.p_value, wanted.p, 1e-9 * wanted.p + 1e-15);
     EXPECT_NEAR(slice.q_value, wanted.q, 1e-9 * wanted.q + 1e-15);
-    EXPECT_TRUE(slice.flags.empty()) << slice.flags.names();
+    EXPECT_TRUE(slice.flags.empty()) << slice.flags.text();
   }
 }
 
@@ -329,10 +331,35 @@ TEST(SliceComparisonTest, WeightsAreNoProportions) {
     EXPECT_LT(slices[i].degrees_of_freedom, 40);
     EXPECT_EQ(slices[i].p_value, same[i].p_value);
   }
-  // Rows that fill a batch may have any id.
-  const at::Tensor two = at::ones({2}, at::kLong);
-  comparison.update(SliceKeys(two), SampleIds(two), two, two, two.mul(0));
-  EXPECT_EQ(comparison.compute()[0].value, slices[0].value);
+}
+
+TEST(SliceComparisonTest, RowsOfWeightZeroChangeNothing) {
+  const Data data;
+  for (const bool grouped : {false, true}) {
+    SliceComparison comparison(BinaryAccuracy(),
+                               SliceComparisonOptions().grouped(grouped));
+    comparison.update(SliceKeys(data.keys), SampleIds(data.ids), data.right,
+                      data.target, at::ones_like(data.right));
+    const auto expected = comparison.compute();
+    ASSERT_EQ(expected.size(), 5u);
+    // Of any id, in a slice that is there, and in two that are not.
+    const at::Tensor fill = at::arange(600, at::kLong);
+    const at::Tensor keys = fill.remainder(3).mul(77).add(1);
+    const at::Tensor zeros = at::zeros_like(fill);
+    comparison.update(SliceKeys(keys), SampleIds(fill), zeros, zeros, zeros);
+    const auto filled = comparison.compute();
+    ASSERT_EQ(filled.size(), expected.size());
+    for (std::size_t i = 0; i < filled.size(); ++i) {
+      SCOPED_TRACE(expected[i].name());
+      EXPECT_EQ(filled[i].name(), expected[i].name());
+      EXPECT_EQ(filled[i].units, expected[i].units);
+      EXPECT_DOUBLE_EQ(filled[i].low, expected[i].low);
+      EXPECT_DOUBLE_EQ(filled[i].high, expected[i].high);
+      EXPECT_DOUBLE_EQ(filled[i].effect, expected[i].effect);
+      EXPECT_DOUBLE_EQ(filled[i].q_value, expected[i].q_value);
+      EXPECT_EQ(filled[i].flags, expected[i].flags);
+    }
+  }
 }
 
 TEST(SliceComparisonTest, QueriesAreWhole) {

@@ -435,7 +435,7 @@ TEST(IntervalFlagsTest, HaveNamesAndWords) {
   IntervalFlags flags{Flag::kSmallClass};
   flags.add(Flag::kFewUnits);
   flags.add(Flag::kSelected, false);
-  EXPECT_EQ(flags.names(), "few_units, small_class");
+  EXPECT_EQ(flags.text(), "few_units, small_class");
   EXPECT_THAT(flags.list(), ElementsAre(Flag::kFewUnits, Flag::kSmallClass));
   for (std::size_t i = 0; i < std::size(EnumNames<Flag>::kNames); ++i) {
     EXPECT_THAT(words(static_cast<Flag>(i)), HasSubstr(": "));
