@@ -107,7 +107,7 @@ at::Tensor SpectralAngleMapper::evaluate(const State& state) const {
 
 void SpatialCorrelation::check(image::Tensors images) const {
   image::check_pairs(images);
-  image::check_window(window_size_, images[0]);
+  image::check_extents(images[0], window_size_, window_size_);
 }
 
 at::Tensor SpatialCorrelation::scores(image::Tensors images) const {
@@ -164,8 +164,8 @@ void image::check_bands(const at::Tensor& preds, const char* other_input,
       "expected preds and ", other_input,
       " with as many images and channels, got ", preds.sizes(), " and ",
       other.sizes());
-  check_window(window, preds);
-  check_window(window, other);
+  check_extents(preds, window, window);
+  check_extents(other, window, window);
 }
 
 void SpectralDistortion::check(image::Tensors images) const {
@@ -193,7 +193,7 @@ void image::SpatialRule::check(Tensors images) const {
   if (images.size() > 3) {
     check_pan("pan_lr", images[3], "ms", images[1]);
   } else {
-    check_window(window_size, images[1]);
+    check_extents(images[1], window_size, window_size);
   }
 }
 

@@ -121,7 +121,8 @@ void PeakSignalNoiseRatioWithBlockedEffectOptions::validate(
 
 void BlockedSignal::check(image::Tensors images) const {
   image::check_pairs(images);
-  image::check_window(options_.block_size() + 1, images[0]);
+  image::check_extents(images[0], options_.block_size() + 1,
+                       options_.block_size());
   TORCH_CHECK_VALUE(images[0].size(1) == 1,
                     "expected images of a single channel, got ",
                     images[0].size(1));

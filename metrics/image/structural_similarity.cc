@@ -122,13 +122,8 @@ void image::StructuralRule::check(Tensors images, std::int64_t halvings) const {
                     sizes);
   const auto size = static_cast<std::int64_t>(taps.size());
   const std::int64_t least =
-      (border == ImageBorder::kReflect ? size / 2 + 1 : size) << halvings;
-  const at::IntArrayRef extents = sizes.slice(2);
-  TORCH_CHECK_VALUE(*std::min_element(extents.begin(), extents.end()) >= least,
-                    "expected images of at least ", least,
-                    " pixels in each dimension, for windows of ", size,
-                    halvings > 0 ? " in the smallest scale" : "", ", got ",
-                    extents);
+      border == ImageBorder::kReflect ? size / 2 + 1 : size;
+  check_extents(images[0], least, size, halvings);
 }
 
 at::Tensor image::StructuralRule::compare(const at::Tensor& preds,
@@ -249,7 +244,8 @@ at::Tensor VideoStructuralSimilarityIndexMeasure::evaluate(
 
 void UniversalQuality::check(image::Tensors images) const {
   image::check_pairs(images);
-  image::check_window(static_cast<std::int64_t>(taps_.size()), images[0]);
+  const auto size = static_cast<std::int64_t>(taps_.size());
+  image::check_extents(images[0], size, size);
 }
 
 at::Tensor UniversalQuality::scores(image::Tensors images) const {
@@ -267,7 +263,7 @@ void VisualInformationFidelityOptions::validate(const char* metric) const {
 
 void VisualInformation::check(image::Tensors images) const {
   image::check_pairs(images);
-  image::check_window(kLeastInformed, images[0]);
+  image::check_extents(images[0], kLeastInformed, kLeastInformed);
   TORCH_CHECK_VALUE(!options_.luma() || images[0].size(1) == 3,
                     "expected images of 3 channels for luma, got ",
                     images[0].size(1));

@@ -171,12 +171,19 @@ at::Tensor inner_means(const at::Tensor& values, std::int64_t size) {
       .narrow(3, border, values.size(3) - 2 * border);
 }
 
+void check_extents(const at::Tensor& images, std::int64_t least,
+                   std::int64_t size, std::int64_t halvings) {
+  const at::IntArrayRef extents = images.sizes().slice(2);
+  TORCH_CHECK_VALUE(
+      *std::min_element(extents.begin(), extents.end()) >= least << halvings,
+      "expected images of at least ", least << halvings,
+      " pixels in each dimension, for windows of ", size,
+      halvings > 0 ? " in the smallest scale" : "", ", got ", images.sizes(),
+      ", whose dimension 1 is the channels");
+}
+
 void check_pixel_windows(std::int64_t size, const at::Tensor& images) {
-  const std::int64_t least = std::max(2 * border_of(size) + 1, size / 2);
-  TORCH_CHECK_VALUE(images.size(2) >= least && images.size(3) >= least,
-                    "expected images of at least ", least, " x ", least,
-                    " pixels for windows of ", size, ", got ", images.size(2),
-                    " x ", images.size(3));
+  check_extents(images, std::max(2 * border_of(size) + 1, size / 2), size);
 }
 
 }  // namespace tally::internal::image

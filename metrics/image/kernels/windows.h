@@ -39,7 +39,12 @@ at::Tensor root(const at::Tensor& values);
 /// half a window, rounded to even.
 at::Tensor inner_means(const at::Tensor& values, std::int64_t size);
 
-/// c10::ValueError if that leaves no pixel.
+/// c10::ValueError unless images [N, C, ...] have at least so many values in
+/// each dimension behind the channels, as windows of `size` need, after that
+/// many halvings.
+void check_extents(const at::Tensor& images, std::int64_t least,
+                   std::int64_t size, std::int64_t halvings = 0);
+/// c10::ValueError if inner_means() leaves no pixel.
 void check_pixel_windows(std::int64_t size, const at::Tensor& images);
 
 }  // namespace tally::internal::image

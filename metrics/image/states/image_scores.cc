@@ -127,13 +127,6 @@ void check_pairs(Tensors images) {
   check_same_shape("preds", images[0], "target", images[1]);
 }
 
-void check_window(std::int64_t size, const at::Tensor& images) {
-  TORCH_CHECK_VALUE(images.size(-2) >= size && images.size(-1) >= size,
-                    "expected images of at least ", size, " x ", size,
-                    " pixels, as large as a window, got ", images.size(-2),
-                    " x ", images.size(-1));
-}
-
 void check_window_option(const char* metric, const char* option,
                          std::int64_t size) {
   TORCH_CHECK_VALUE(size >= 1, metric, ": expected ", option,

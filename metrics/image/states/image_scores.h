@@ -82,8 +82,6 @@ class ImageMeasure {
 void check_images(const char* input, const at::Tensor& images);
 /// The same for both, and that they have the same shape.
 void check_pairs(Tensors images);
-/// That a window fits into the images.
-void check_window(std::int64_t size, const at::Tensor& images);
 /// c10::ValueError unless `size` is from 1 to 65535.
 void check_window_option(const char* metric, const char* option,
                          std::int64_t size);

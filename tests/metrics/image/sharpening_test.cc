@@ -80,8 +80,8 @@ TEST(UniversalImageQualityIndexTest, ConstantWindowsAreDefined) {
   EXPECT_THAT(refusal_of([&] {
                 value_of<Uqi>(at::ones({1, 1, 7, 9}), at::ones({1, 1, 7, 9}));
               }),
-              HasSubstr("expected images of at least 8 x 8 pixels, as large as "
-                        "a window, got 7 x 9"));
+              HasSubstr("expected images of at least 8 pixels in each "
+                        "dimension, for windows of 8, got [1, 1, 7, 9]"));
 }
 
 TEST(ErrorRelativeGlobalTest, TheRatioDivides) {

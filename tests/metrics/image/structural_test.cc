@@ -173,7 +173,8 @@ TEST(StructuralSimilarityTest, RefusesSmallImages) {
         metric.update(at::zeros({1, 1, 11, 10}), at::zeros({1, 1, 11, 10}));
       }),
       HasSubstr("expected images of at least 11 pixels in each "
-                "dimension, for windows of 11, got [11, 10]"));
+                "dimension, for windows of 11, got [1, 1, 11, 10], whose "
+                "dimension 1 is the channels"));
   EXPECT_THAT(refusal_of([&] {
                 metric.update(at::zeros({20, 20}), at::zeros({20, 20}));
               }),
