@@ -75,8 +75,7 @@ class IntervalMetric(RowMetric):
             "logit_normal".
         replicates: Number of bootstrap replicates.
         blocks: Up to so many units the jackknife leaves out one at a time; of more, it
-            divides them into so many blocks. 0: 200 for metrics that keep rows, and 250
-            for others.
+            divides them into so many blocks. 0: 250.
         seed: Of the random numbers.
         grouped: Rows with the same id belong together, such as those of a patient. The
             queries of a retrieval metric are units without it.
