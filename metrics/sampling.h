@@ -46,6 +46,7 @@ struct CellTable {
   struct Cell {
     std::int64_t id = 0;
     std::int64_t count = 0;
+    std::int64_t target = 0;  ///< the class of its rows
     /// What one row adds: the place in the sums, and how much.
     std::vector<std::pair<std::size_t, double>> adds;
   };

@@ -335,13 +335,13 @@ void calibration(const Choice& choice) {
                              .item<double>();
     for (const std::int64_t n : {50, 200, 1000}) {
       measure_intervals(
-          choice,
-          {named("L2 calibration error", truth, rows_text(n)),
-           slope == 1 ? 0 : truth, make, [=] {
-             const at::Tensor preds = uniform({n});
-             return Rows{preds,
+          choice, {named("L2 calibration error", truth, rows_text(n)),
+                   slope == 1 ? 0 : truth, make, [=] {
+                     const at::Tensor preds = uniform({n});
+                     return Rows{
+                         preds,
                          uniform({n}).lt(right(preds, slope)).to(at::kLong)};
-           }});
+                   }});
     }
   }
 }

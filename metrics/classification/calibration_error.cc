@@ -333,8 +333,9 @@ MulticlassCalibration::State MulticlassCalibration::sum(
     classification::check_probabilities(confidence);
   }
   const at::Tensor nan = scores.isnan().any(1);
-  state.sums = sum_bins<Sums>(n_bins_, confidence.masked_fill(nan, internal::kNaN),
-                        predicted.eq(target), kept, weight, rules_.nan_policy);
+  state.sums =
+      sum_bins<Sums>(n_bins_, confidence.masked_fill(nan, internal::kNaN),
+                     predicted.eq(target), kept, weight, rules_.nan_policy);
   return state;
 }
 
@@ -360,15 +361,15 @@ at::Tensor MulticlassCalibrationError::evaluate(const State& state) const {
 
 MetricSampling BinaryCalibrationError::sampling() const {
   MetricSampling sampling = MetricOf::sampling();
-  sampling.gaps =
-      gap_sampling(options().norm(), BinaryCalibration(options(), metric_options()));
+  sampling.gaps = gap_sampling(options().norm(),
+                               BinaryCalibration(options(), metric_options()));
   return sampling;
 }
 
 MetricSampling MulticlassCalibrationError::sampling() const {
   MetricSampling sampling = MetricOf::sampling();
-  sampling.gaps =
-      gap_sampling(options().norm(), MulticlassCalibration(options(), metric_options()));
+  sampling.gaps = gap_sampling(
+      options().norm(), MulticlassCalibration(options(), metric_options()));
   return sampling;
 }
 

@@ -59,8 +59,7 @@ SquaredGap squared_gap(const at::Tensor& sums) {
   if (bins.empty()) return {};
   for (const Bin& bin : bins) {
     const double off = bin.gap - mean;
-    const double of_rows =
-        bin.squares * (4 * bin.gap * bin.spread + off * off);
+    const double of_rows = bin.squares * (4 * bin.gap * bin.spread + off * off);
     // All there is where there is no gap.
     const double of_pairs =
         2 * std::pow(bin.squares * bin.spread, 2) / bin.pairs;
@@ -99,9 +98,7 @@ class GapEngine final : public IntervalEngine {
   AnyState identity() const override {
     return state_of(metric_->make_state(), GapState());
   }
-  StateKey key() const override {
-    return "Gaps(" + metric_->state_key() + ")";
-  }
+  StateKey key() const override { return "Gaps(" + metric_->state_key() + ")"; }
   AnyState observe(Inputs inputs,
                    const std::vector<std::int64_t>&) const override {
     check_counted(*metric_, inputs.size() > 2 ? inputs.slice(0, 2) : inputs,

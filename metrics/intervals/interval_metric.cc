@@ -77,8 +77,9 @@ std::unique_ptr<IntervalEngine> clustered_engine(
   return curve_engine(metric, options);
 }
 
-std::unique_ptr<IntervalEngine> bca_engine(std::unique_ptr<Metric>& metric,
-                                           IntervalOptions options) {
+// For ends and replicates that other methods have not.
+std::unique_ptr<IntervalEngine> drawing_engine(std::unique_ptr<Metric>& metric,
+                                               IntervalOptions options) {
   options.method(IntervalMethod::kPoissonCells);
   if (!options.grouped()) {
     if (auto engine = cell_engine(metric, options)) return engine;
@@ -89,8 +90,8 @@ std::unique_ptr<IntervalEngine> bca_engine(std::unique_ptr<Metric>& metric,
 
 std::unique_ptr<IntervalEngine> automatic_engine(
     std::unique_ptr<Metric>& metric, const IntervalOptions& options) {
-  if (options.ends() == ReplicateInterval::kBca) {
-    if (auto engine = bca_engine(metric, options)) return engine;
+  if (options.ends() == ReplicateInterval::kBca || options.stratified()) {
+    if (auto engine = drawing_engine(metric, options)) return engine;
   }
   if (options.grouped()) {
     if (auto engine = clustered_engine(metric, options)) return engine;
@@ -164,9 +165,8 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
       "debiased_gaps: ",
       sampling.refusal);
   TORCH_CHECK_VALUE(
-      !sampling.order ||
-          (!options.grouped() &&
-           options.method() != IntervalMethod::kJackknife),
+      !sampling.order || (!options.grouped() &&
+                          options.method() != IntervalMethod::kJackknife),
       metric->name(),
       " has no interval of rows in groups, nor by the jackknife, which does "
       "not hold for quantiles; use method order_statistic of single rows, or "
@@ -181,6 +181,11 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
       options.ends() != ReplicateInterval::kBca || engine->has_bca(),
       "expected method poisson_cells, or replicates of an AUROC, for ends of "
       "bca, got ",
+      text_of(engine->method()), " of ", text);
+  TORCH_CHECK_VALUE(
+      !options.stratified() || engine->has_strata(),
+      "expected method poisson_cells, or replicates of an AUROC or average "
+      "precision, for stratified, got ",
       text_of(engine->method()), " of ", text);
   return engine;
 }

@@ -35,6 +35,11 @@ struct IntervalOptions {
   /// Without, an id that repeats is an error. A metric's own units, the queries
   /// of a retrieval metric, need no group.
   TORCH_ARG(bool, grouped) = false;
+  /// Whether replicates keep the number of rows of each class of target, or
+  /// their weights: intervals for samples that were drawn by class, such as of
+  /// cases and controls. Of kPoissonCells, and of replicates of average
+  /// precision and AUROC (for which it makes no difference).
+  TORCH_ARG(bool, stratified) = false;
 
  public:
   /// Throws c10::ValueError for invalid values.

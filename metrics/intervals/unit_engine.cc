@@ -113,8 +113,7 @@ UnitEngine::UnitEngine(std::unique_ptr<Metric> metric,
       weight_place_(place_of(metric_->inputs(), "weight")),
       empty_(std::make_shared<const AnyState>(metric_->make_state())),
       keeps_rows_(keeps_rows(*empty_)),
-      rules_{options.blocks() > 0 ? options.blocks()
-                                  : kAutomaticBlocks,
+      rules_{options.blocks() > 0 ? options.blocks() : kAutomaticBlocks,
              options.seed()} {}
 
 AnyState UnitEngine::identity() const {

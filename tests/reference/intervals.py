@@ -603,9 +603,23 @@ def curves() -> list[dict]:
                         for w in rows],
                 "precision_recall": [
                     area(average_precision_score, target, scores, w, 1)
+                    for w in rows],
+                "stratified_precision_recall": [
+                    area(average_precision_score, target, scores,
+                         by_class(w, own, target), 2)
                     for w in rows]}
         cases.append(case)
     return cases
+
+
+def by_class(drawn, own, target):
+    """Drawn weights, scaled so that classes have as much as they did."""
+    scaled = drawn.copy()
+    for label in (0, 1):
+        rows = target == label
+        if drawn[rows].sum() > 0:
+            scaled[rows] *= own[rows].sum() / drawn[rows].sum()
+    return scaled
 
 
 def area(score, target, scores, weight, classes: int):

@@ -104,9 +104,9 @@ class BinSums {
     if (spread_.empty()) spread_.resize(kSpread * 2 * n_bins_);
     // Several tables, so that an addition need not wait for the previous one.
     for (std::int64_t i = 0; i < size; ++i) {
-      const auto bin = std::min(
-          static_cast<std::int64_t>(confidences[i] * bins_.width()),
-          n_bins_ - 1);
+      const auto bin =
+          std::min(static_cast<std::int64_t>(confidences[i] * bins_.width()),
+                   n_bins_ - 1);
       BinTotal& total = spread_[(i % kSpread * n_bins_ + bin) * 2 + hits[i]];
       total.confidence += confidences[i];
       ++total.count;

@@ -97,8 +97,8 @@ TEST(GapIntervalsTest, SaysThatTheValueOfFewRowsIsTooLarge) {
   EXPECT_TRUE(interval_of(15, preds, target.to(at::kLong))
                   .flags.contains(Flag::kBiased));
   // In two bins the gaps are those of the truth.
-  const at::Tensor many = at::cat({at::full({5000}, 0.2, at::kDouble),
-                                   at::full({5000}, 0.9, at::kDouble)});
+  const at::Tensor many = at::cat(
+      {at::full({5000}, 0.2, at::kDouble), at::full({5000}, 0.9, at::kDouble)});
   const at::Tensor hits = at::arange(10000).remainder(2);
   const Interval large = interval_of(15, many, hits);
   EXPECT_FALSE(large.flags.contains(Flag::kBiased));
@@ -169,10 +169,9 @@ TEST(GapIntervalsTest, RefusesWhatDoesNotCorrectForTheBias) {
                 HasSubstr("BinaryCalibrationError has no interval of rows in "
                           "groups, nor by any method but debiased_gaps"));
   }
-  EXPECT_THAT(
-      refused(MulticlassCalibrationError(3),
-              IntervalOptions().method(Method::kDebiasedGaps)),
-      HasSubstr("use norm l2"));
+  EXPECT_THAT(refused(MulticlassCalibrationError(3),
+                      IntervalOptions().method(Method::kDebiasedGaps)),
+              HasSubstr("use norm l2"));
   EXPECT_THAT(interval_methods(BinaryCalibrationError(l2())),
               ElementsAre(Method::kDebiasedGaps));
   EXPECT_THAT(refusal_of([] {
