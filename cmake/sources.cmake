@@ -601,6 +601,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/curve_samples.cc
     metrics/intervals/delete_one_engine.cc
     metrics/intervals/equivalence.cc
+    metrics/intervals/gap_engine.cc
     metrics/intervals/interval_engine.cc
     metrics/intervals/interval_flags.cc
     metrics/intervals/interval_metric.cc

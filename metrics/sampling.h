@@ -46,6 +46,7 @@ struct CellTable {
   struct Cell {
     std::int64_t id = 0;
     std::int64_t count = 0;
+    std::int64_t target = 0;  ///< the class of its rows
     /// What one row adds: the place in the sums, and how much.
     std::vector<std::pair<std::size_t, double>> adds;
   };
@@ -129,6 +130,16 @@ struct OrderSampling {
   std::function<std::vector<std::vector<double>>(const AnyState&)> values;
 };
 
+/// The value is the root of a mean of squared gaps between what bins of rows
+/// predict and what is observed: the interval of Sun, Chaudhari, Barnett and
+/// Dobriban 2024.
+struct GapSampling {
+  /// The sums of a batch by bin, float64 [4, bins]: of the weights w, of w^2, of
+  /// w u and of (w u)^2, where u is target minus confidence. REQUIRES: inputs
+  /// that the metric takes.
+  std::function<at::Tensor(Inputs)> sums;
+};
+
 /// The value is the fraction of rows that are correct: McNemar's test.
 struct MatchSampling {
   /// What is known of a row.
@@ -173,6 +184,8 @@ struct MetricSampling {
   std::optional<ScoreSampling> scores = std::nullopt;
   std::optional<MatchSampling> matches = std::nullopt;
   std::optional<OrderSampling> order = std::nullopt;
+  /// Has an interval even if others are refused.
+  std::optional<GapSampling> gaps = std::nullopt;
   /// What each row of a batch adds to the numbers of the state, in the order of
   /// its fields: float64 [N, numbers]. Only for speed; undefined where rows
   /// have to be observed one by one. REQUIRES: inputs that the metric takes.

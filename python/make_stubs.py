@@ -82,19 +82,21 @@ SYNC_OPTIONS = [o for o in METRIC_OPTIONS if not o.startswith(("validate", "nan_
 INTERVAL_OPTIONS = [
     "level: float = 0.95",
     'method: Literal["auto", "wilson", "clopper_pearson", "logit_delta", "delong", "newcombe", '
-    '"poisson_cells", "poisson", "double_or_nothing", "jackknife"] = "auto"',
+    '"poisson_cells", "poisson", "double_or_nothing", "jackknife", "mover", "delong_newcombe", '
+    '"obuchowski", "delete_one", "order_statistic", "debiased_gaps"] = "auto"',
     'ends: Literal["percentile", "bca", "normal", "logit_normal"] = "percentile"',
     "replicates: int = 1000",
-    "blocks: int = 20",
+    "blocks: int = 0",
     "seed: int = 0",
     "grouped: bool = False",
+    "stratified: bool = False",
 ]
 COMPARISON_OPTIONS = [
     "level: float = 0.95",
     'method: Literal["auto", "mcnemar", "delong", "poisson", "double_or_nothing", '
     '"jackknife"] = "auto"',
     "replicates: int = 1000",
-    "blocks: int = 20",
+    "blocks: int = 0",
     "seed: int = 0",
     "grouped: bool = False",
 ]

@@ -21,6 +21,7 @@
 #include "tally/metrics/classification/average_precision.h"
 #include "tally/metrics/classification/balanced_accuracy.h"
 #include "tally/metrics/classification/brier_score.h"
+#include "tally/metrics/classification/calibration_error.h"
 #include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/log_loss.h"
 #include "tally/metrics/common/constants.h"
@@ -311,6 +312,41 @@ void correlations(const Choice& choice) {
 }
 
 // How much the width of one sample's interval varies over 200 seeds.
+// Of probabilities p that should be those of odds p / (1 - p) to a power.
+void calibration(const Choice& choice) {
+  constexpr std::int64_t kBins = 15;
+  const auto right = [](const at::Tensor& p, double slope) {
+    return p.logit().mul(slope).sigmoid();
+  };
+  const auto make = [] {
+    return OwnedMetric(BinaryCalibrationError(
+        BinaryCalibrationErrorOptions().norm(CalibrationNorm::kL2)));
+  };
+  for (const double slope : {1.0, 0.9, 0.7, 0.2}) {
+    // The gaps of bins, by a fine grid of uniform probabilities.
+    const at::Tensor grid =
+        at::arange(kBins * 4000, at::kDouble).add(0.5).div(kBins * 4000);
+    const double gap = (right(grid, slope) - grid)
+                           .reshape({kBins, -1})
+                           .mean(1)
+                           .square()
+                           .mean()
+                           .sqrt()
+                           .item<double>();
+    const double truth = slope == 1 ? 0 : gap;
+    for (const std::int64_t n : {50, 200, 1000}) {
+      measure_intervals(
+          choice, {named("L2 calibration error", truth, rows_text(n)),
+                   slope == 1 ? 0 : truth, make, [=] {
+                     const at::Tensor preds = uniform({n});
+                     return Rows{
+                         preds,
+                         uniform({n}).lt(right(preds, slope)).to(at::kLong)};
+                   }});
+    }
+  }
+}
+
 void seeds(const Choice& choice) {
   if (!choice.includes("seeds")) return;
   const WarningGuard quiet([](const MetricWarning&) {});
@@ -349,6 +385,7 @@ int main(int argc, char** argv) {
   precisions(choice);
   errors(choice);
   correlations(choice);
+  calibration(choice);
   groups(choice);
   retrieval(choice);
   seeds(choice);

@@ -8,6 +8,9 @@
 #include <array>
 #include <cmath>
 #include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tally/metrics/classification/inputs/logit_tensors.h"
@@ -33,6 +36,7 @@ void check_bins(const char* metric, std::int64_t n_bins) {
 }
 
 // What sum_parts() sums, by tensor operations.
+template <class Sums>
 CalibrationBins sum_bins(std::int64_t n_bins, const at::Tensor& confidences,
                          const at::Tensor& hits, const at::Tensor& labels_kept,
                          const at::Tensor& weight, NanPolicy nan_policy) {
@@ -54,9 +58,16 @@ CalibrationBins sum_bins(std::int64_t n_bins, const at::Tensor& confidences,
     return at::zeros({n_bins}, amounts.options())
         .scatter_add(0, places, amounts);
   };
-  return {at::stack({binned(weights), binned(weights.mul(values)),
-                     binned(weights.mul(hits.reshape(-1)))}),
-          Number(nan.sum())};
+  if constexpr (std::is_same_v<Sums, classification::GapSums>) {
+    const at::Tensor gaps = weights.mul(hits.reshape(-1).sub(values));
+    return {at::stack({binned(weights), binned(weights.square()), binned(gaps),
+                       binned(gaps.square())}),
+            Number(nan.sum())};
+  } else {
+    return {at::stack({binned(weights), binned(weights.mul(values)),
+                       binned(weights.mul(hits.reshape(-1)))}),
+            Number(nan.sum())};
+  }
 }
 
 at::Tensor calibration(const CalibrationBins& state, CalibrationNorm norm) {
@@ -87,15 +98,29 @@ at::Tensor calibration(const CalibrationBins& state, CalibrationNorm norm) {
   return state.bins.is_cpu() ? result : result.to(state.bins.device());
 }
 
+// The sums of `observer` for intervals of norm l2.
+template <class Observer>
+std::optional<GapSampling> gap_sampling(CalibrationNorm norm,
+                                        Observer observer) {
+  if (norm != CalibrationNorm::kL2) return std::nullopt;
+  return GapSampling{[observer = std::move(observer)](Inputs inputs) {
+    const bool has_weight = inputs.size() > 2 && !inputs[2].is_none();
+    return observer.gap_sums(
+        *inputs[0].as<at::Tensor>(), *inputs[1].as<at::Tensor>(),
+        has_weight ? *inputs[2].as<at::Tensor>() : at::Tensor());
+  }};
+}
+
 // Adds elements of a binary batch; with `plain`, all of a block at once where
 // their targets are 0 or 1.
-template <class Score, class Label>
+template <class Sums, class Score, class Label>
 void add_elements(const classification::BinaryBatch& batch, const Score* scores,
                   const Label* labels, std::int64_t begin, std::int64_t end,
-                  bool plain, classification::BinSums& sums) {
+                  bool plain, Sums& sums) {
+  constexpr bool kHasBlocks = std::is_same_v<Sums, classification::BinSums>;
   const bool logits = batch.rules().input == ScoreKind::kLogits;
   std::array<double, kBlock> confidences;
-  std::array<std::uint8_t, kBlock> hits;
+  [[maybe_unused]] std::array<std::uint8_t, kBlock> hits;
   for (std::int64_t first = begin; first < end; first += kBlock) {
     const std::int64_t size = std::min(kBlock, end - first);
     for (std::int64_t i = 0; i < size; ++i) {
@@ -104,10 +129,12 @@ void add_elements(const classification::BinaryBatch& batch, const Score* scores,
     if (logits) {
       classification::sigmoids(confidences.data(), size, confidences.data());
     }
-    if (plain && size == kBlock &&
-        classification::narrow_labels(labels + first, size, hits.data()) &&
-        sums.add_block(confidences.data(), hits.data(), size)) {
-      continue;
+    if constexpr (kHasBlocks) {
+      if (plain && size == kBlock &&
+          classification::narrow_labels(labels + first, size, hits.data()) &&
+          sums.add_block(confidences.data(), hits.data(), size)) {
+        continue;
+      }
     }
     for (std::int64_t i = first; i < first + size; ++i) {
       const auto label = static_cast<std::int64_t>(labels[i]);
@@ -115,7 +142,7 @@ void add_elements(const classification::BinaryBatch& batch, const Score* scores,
       sums.add(confidences[i - first], label == 1, i);
     }
   }
-  sums.finish();
+  if constexpr (kHasBlocks) sums.finish();
 }
 
 // Calls visit(scores, label, index) for the scores of each of some positions
@@ -176,9 +203,10 @@ BinaryCalibration::BinaryCalibration(const Options& options,
       rules_{0.5, options.input(), options.ignore_index(),
              metric_options.nan_policy(), metric_options.validate_args()} {}
 
-BinaryCalibration::State BinaryCalibration::observe(
-    const at::Tensor& preds, const at::Tensor& target,
-    const at::Tensor& weight) const {
+template <class Sums>
+CalibrationBins BinaryCalibration::sum(const at::Tensor& preds,
+                                       const at::Tensor& target,
+                                       const at::Tensor& weight) const {
   classification::check_binary_scores(preds, target);
   classification::check_loss_weight(weight, target);
   const bool logits = rules_.input == ScoreKind::kLogits;
@@ -194,20 +222,31 @@ BinaryCalibration::State BinaryCalibration::observe(
                         *rules_.ignore_index > 1);
     return classification::visit_elements(
         batch, [&](const auto* values, const auto* targets) {
-          return classification::sum_parts(
+          return classification::sum_parts<Sums>(
               n_bins_, batch.size(), 1, weights,
-              [&](std::int64_t begin, std::int64_t end,
-                  classification::BinSums& sums) {
+              [&](std::int64_t begin, std::int64_t end, Sums& sums) {
                 add_elements(batch, values, targets, begin, end, plain, sums);
               });
         });
   }
   const classification::ElementTensors elements =
       classification::element_tensors(batch);
-  return sum_bins(
+  return sum_bins<Sums>(
       n_bins_,
       logits ? classification::sigmoids(scores) : scores.to(at::kDouble),
       elements.target, elements.kept, weight, rules_.nan_policy);
+}
+
+BinaryCalibration::State BinaryCalibration::observe(
+    const at::Tensor& preds, const at::Tensor& target,
+    const at::Tensor& weight) const {
+  return sum<classification::BinSums>(preds, target, weight);
+}
+
+at::Tensor BinaryCalibration::gap_sums(const at::Tensor& preds,
+                                       const at::Tensor& target,
+                                       const at::Tensor& weight) const {
+  return sum<classification::GapSums>(preds, target, weight).bins;
 }
 
 MulticlassCalibration::MulticlassCalibration(
@@ -217,7 +256,8 @@ MulticlassCalibration::MulticlassCalibration(
       rules_{options.num_classes(), options.ignore_index(),
              metric_options.nan_policy(), metric_options.validate_args()} {}
 
-MulticlassCalibration::State MulticlassCalibration::observe(
+template <class Sums>
+MulticlassCalibration::State MulticlassCalibration::sum(
     const at::Tensor& preds, const at::Tensor& given_target,
     const at::Tensor& weight) const {
   classification::check_class_scores(preds, given_target, rules_.num_classes);
@@ -242,11 +282,10 @@ MulticlassCalibration::State MulticlassCalibration::observe(
     // A row of several positions may be that of several threads.
     const bool checks_rows = checks_range && positions == 1;
     std::mutex mutex;
-    const auto sum = [&](const auto* data, const auto* labels) {
-      return classification::sum_parts(
+    const auto sum_all = [&](const auto* data, const auto* labels) {
+      return classification::sum_parts<Sums>(
           n_bins_, target.numel(), rules_.num_classes, weights,
-          [&](std::int64_t begin, std::int64_t end,
-              classification::BinSums& sums) {
+          [&](std::int64_t begin, std::int64_t end, Sums& sums) {
             Note marks(classification::kUnnormalized);
             visit_positions(
                 rules_, data, labels, positions, begin, end,
@@ -267,8 +306,8 @@ MulticlassCalibration::State MulticlassCalibration::observe(
     };
     state.sums = classification::visit_labels(target, [&](const auto* labels) {
       return wide.scalar_type() == at::kDouble
-                 ? sum(wide.const_data_ptr<double>(), labels)
-                 : sum(wide.const_data_ptr<float>(), labels);
+                 ? sum_all(wide.const_data_ptr<double>(), labels)
+                 : sum_all(wide.const_data_ptr<float>(), labels);
     });
     if (checks_range && !checks_rows) {
       classification::check_rows(rules_, row_sums, wide, target,
@@ -294,9 +333,22 @@ MulticlassCalibration::State MulticlassCalibration::observe(
     classification::check_probabilities(confidence);
   }
   const at::Tensor nan = scores.isnan().any(1);
-  state.sums = sum_bins(n_bins_, confidence.masked_fill(nan, internal::kNaN),
-                        predicted.eq(target), kept, weight, rules_.nan_policy);
+  state.sums =
+      sum_bins<Sums>(n_bins_, confidence.masked_fill(nan, internal::kNaN),
+                     predicted.eq(target), kept, weight, rules_.nan_policy);
   return state;
+}
+
+MulticlassCalibration::State MulticlassCalibration::observe(
+    const at::Tensor& preds, const at::Tensor& target,
+    const at::Tensor& weight) const {
+  return sum<classification::BinSums>(preds, target, weight);
+}
+
+at::Tensor MulticlassCalibration::gap_sums(const at::Tensor& preds,
+                                           const at::Tensor& target,
+                                           const at::Tensor& weight) const {
+  return sum<classification::GapSums>(preds, target, weight).sums.bins;
 }
 
 at::Tensor BinaryCalibrationError::evaluate(const State& state) const {
@@ -305,6 +357,20 @@ at::Tensor BinaryCalibrationError::evaluate(const State& state) const {
 
 at::Tensor MulticlassCalibrationError::evaluate(const State& state) const {
   return calibration(state.sums, options().norm());
+}
+
+MetricSampling BinaryCalibrationError::sampling() const {
+  MetricSampling sampling = MetricOf::sampling();
+  sampling.gaps = gap_sampling(options().norm(),
+                               BinaryCalibration(options(), metric_options()));
+  return sampling;
+}
+
+MetricSampling MulticlassCalibrationError::sampling() const {
+  MetricSampling sampling = MetricOf::sampling();
+  sampling.gaps = gap_sampling(
+      options().norm(), MulticlassCalibration(options(), metric_options()));
+  return sampling;
 }
 
 template class MetricOf<BinaryCalibrationError, BinaryCalibration, at::Tensor>;

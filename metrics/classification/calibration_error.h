@@ -102,8 +102,15 @@ class BinaryCalibration {
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
+  /// The sums [4, n_bins] of GapSampling.
+  at::Tensor gap_sums(const at::Tensor& preds, const at::Tensor& target,
+                      const at::Tensor& weight = {}) const;
 
  private:
+  template <class Sums>
+  CalibrationBins sum(const at::Tensor& preds, const at::Tensor& target,
+                      const at::Tensor& weight) const;
+
   std::int64_t n_bins_;
   internal::classification::BinaryRules rules_;
 };
@@ -130,8 +137,15 @@ class MulticlassCalibration {
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
+  /// The sums [4, n_bins] of GapSampling.
+  at::Tensor gap_sums(const at::Tensor& preds, const at::Tensor& target,
+                      const at::Tensor& weight = {}) const;
 
  private:
+  template <class Sums>
+  State sum(const at::Tensor& preds, const at::Tensor& target,
+            const at::Tensor& weight) const;
+
   std::int64_t n_bins_;
   ScoreKind input_;
   internal::classification::ClassLossRules rules_;
@@ -154,6 +168,9 @@ class MulticlassCalibration {
 /// ignored. A probability outside [0, 1] is a c10::ValueError (without
 /// validate_args it falls into the first or last bin), a label other than 0 and
 /// 1 a c10::IndexError.
+///
+/// The value of few rows is above that of all, as chance makes gaps of its own;
+/// IntervalMetric corrects for it with norm l2, and refuses l1 and max.
 ///
 /// Not differentiable. Source: Naeini, Cooper and Hauskrecht, 2015.
 ///
@@ -180,6 +197,8 @@ class BinaryCalibrationError final
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;
+  /// Intervals of norm l2.
+  MetricSampling sampling() const override;
 };
 
 /// The gap between the probability of the predicted class and the accuracy.
@@ -202,6 +221,9 @@ class BinaryCalibrationError final
 /// last bin), an invalid class a c10::IndexError. With validate_args, a row
 /// whose sum misses 1 by more than 0.001 (0.01 for bfloat16) gives a warning,
 /// `unnormalized`, except on a GPU.
+///
+/// The value of few rows is above that of all, as chance makes gaps of its own;
+/// IntervalMetric corrects for it with norm l2, and refuses l1 and max.
 ///
 /// Not differentiable. Source: Guo, Pleiss, Sun and Weinberger, 2017.
 ///
@@ -228,6 +250,8 @@ class MulticlassCalibrationError final
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;
+  /// Intervals of norm l2.
+  MetricSampling sampling() const override;
 };
 
 extern template class MetricOf<BinaryCalibrationError, BinaryCalibration,

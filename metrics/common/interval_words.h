@@ -6,9 +6,9 @@ namespace tally::internal {
 
 inline constexpr const char* kNoIntervalOfGaps =
     "the gaps of its bins are larger than those of the truth, and larger again "
-    "in resampled rows, so that ends do not cover it; compare the Brier score "
-    "or the log loss, and draw the bins with their intervals "
-    "(calibration_plot)";
+    "in resampled rows, so that ends do not cover it; use norm l2, whose "
+    "interval corrects for that, compare the Brier score or the log loss, and "
+    "draw the bins with their intervals (calibration_plot)";
 inline constexpr const char* kNoIntervalOfFeatures =
     "its value falls with the number of samples, so that ends do not cover "
     "that of all; use KernelInceptionDistance, or compare models on the same "

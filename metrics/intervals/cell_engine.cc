@@ -22,6 +22,7 @@ class CellEngine final : public IntervalEngine {
   bool has_bca() const override {
     return method() == IntervalMethod::kPoissonCells;
   }
+  bool has_strata() const override { return has_bca(); }
   AnyState identity() const override { return source().make_state(); }
   StateKey key() const override { return source().state_key(); }
   AnyState observe(Inputs inputs,

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/distributions.h"
@@ -83,6 +85,21 @@ Bounds logit_bounds(double value, double error, const CellSampling& range,
   return bounds;
 }
 
+// Scales the drawn counts of each target's cells to the number of its rows; NaN
+// where none was drawn.
+void keep_classes(const CellTable& table, std::vector<double>& drawn) {
+  std::map<std::int64_t, std::pair<double, double>> classes;
+  for (std::size_t c = 0; c < drawn.size(); ++c) {
+    auto& [rows, times] = classes[table.cells[c].target];
+    rows += static_cast<double>(table.cells[c].count);
+    times += drawn[c];
+  }
+  for (std::size_t c = 0; c < drawn.size(); ++c) {
+    const auto& [rows, times] = classes[table.cells[c].target];
+    drawn[c] = times > 0 ? drawn[c] * rows / times : kNaN;
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<double>> cell_gradients(const Metric& metric,
@@ -151,13 +168,18 @@ std::vector<Bounds> poisson_cell_bounds(const Metric& metric,
   std::vector<std::vector<double>> drawn(count);
   const PhiloxNumbers numbers(options.seed(), PhiloxStream::kCells);
   std::vector<double> sums(table.sums);
+  std::vector<double> times(table.cells.size());
   for (std::size_t r = 0; r < replicates; ++r) {
     std::fill(sums.begin(), sums.end(), 0);
-    for (const auto& cell : table.cells) {
-      const double times = poisson_count(
-          cell.count, numbers(static_cast<std::uint32_t>(r), cell.id));
-      for (const auto& [place, amount] : cell.adds) {
-        sums[place] += amount * times;
+    for (std::size_t c = 0; c < times.size(); ++c) {
+      const CellTable::Cell& cell = table.cells[c];
+      times[c] = poisson_count(cell.count,
+                               numbers(static_cast<std::uint32_t>(r), cell.id));
+    }
+    if (options.stratified()) keep_classes(table, times);
+    for (std::size_t c = 0; c < times.size(); ++c) {
+      for (const auto& [place, amount] : table.cells[c].adds) {
+        sums[place] += amount * times[c];
       }
     }
     const auto at = values_at(metric, table, sums);

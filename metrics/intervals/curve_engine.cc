@@ -65,6 +65,7 @@ class CurveEngine final : public ResamplingEngine {
   bool has_bca() const override {
     return has_replicates() && scores_.area == CurveArea::kRoc;
   }
+  bool has_strata() const override { return has_replicates(); }
   AnyState identity() const override {
     return identity_with(AnyState::of(CurveIds()));
   }
@@ -72,7 +73,8 @@ class CurveEngine final : public ResamplingEngine {
                    const std::vector<std::int64_t>& ids) const override;
   std::vector<std::vector<double>> replicates(const AnyState& state,
                                               std::int64_t) const override {
-    return {replicate_areas(scores_.area, weights_, samples_of(state))};
+    return {replicate_areas(scores_.area, weights_, samples_of(state),
+                            options_.stratified())};
   }
   Intervals intervals(const AnyState& state,
                       const RowCount& count) const override;
@@ -222,42 +224,100 @@ Intervals CurveEngine::intervals(const AnyState& state,
 
 }  // namespace
 
+namespace {
+
+// Running sums of each replicate over all samples, which are sorted.
+class ReplicateSums {
+ public:
+  ReplicateSums(CurveArea kind, const ReplicateWeights& weights,
+                const std::vector<CurveSample>& samples)
+      : kind_(kind),
+        weights_(weights),
+        samples_(samples),
+        marks_(marks_of(kind, samples)),
+        is_weighted_(std::any_of(
+            samples.begin(), samples.end(),
+            [](const CurveSample& sample) { return sample.weight != 1; })),
+        width_(static_cast<std::size_t>(weights.stride())),
+        all_(5 * width_) {}
+
+  /// `negative_factors`: see CurveSums.
+  CurveSums add_all(const double* negative_factors) {
+    std::fill(all_.begin(), all_.end(), 0);
+    double* const all = all_.data();
+    const CurveSums sums = {all,
+                            all + width_,
+                            all + 2 * width_,
+                            all + 3 * width_,
+                            all + 4 * width_,
+                            negative_factors};
+    std::vector<std::uint8_t> drawn(width_ * kMostSamples);
+    std::int64_t ids[kMostSamples];
+    double factors[kMostSamples];
+    bool continues = false;
+    for (std::size_t first = 0; first < samples_.size();
+         first += kMostSamples) {
+      const auto count = std::min<std::int64_t>(
+          kMostSamples, static_cast<std::int64_t>(samples_.size() - first));
+      for (std::int64_t i = 0; i < count; ++i) {
+        const CurveSample& sample =
+            samples_[first + static_cast<std::size_t>(i)];
+        ids[i] = sample.id;
+        factors[i] = sample.weight;
+      }
+      weights_.fill(ids, count, drawn.data());
+      const std::uint8_t* const own = marks_.data() + first;
+      add_samples(kind_, drawn.data(), own, is_weighted_ ? factors : nullptr,
+                  count, weights_.stride(), continues, sums);
+      continues = (own[count - 1] & kEndsStep) == 0;
+    }
+    return sums;
+  }
+  /// What negatives count so that classes have the weights of all samples.
+  std::vector<double> negative_factors() {
+    double weights[2] = {0, 0};
+    for (const CurveSample& sample : samples_) {
+      weights[sample.is_positive] += sample.weight;
+    }
+    std::vector<double> factors(width_, 1);
+    if (weights[0] == 0) return factors;
+    const CurveSums sums = add_all(nullptr);
+    for (std::size_t r = 0; r < width_; ++r) {
+      factors[r] =
+          weights[0] / sums.negatives[r] * sums.positives[r] / weights[1];
+    }
+    return factors;
+  }
+
+ private:
+  CurveArea kind_;
+  const ReplicateWeights& weights_;
+  const std::vector<CurveSample>& samples_;
+  std::vector<std::uint8_t> marks_;
+  bool is_weighted_;
+  std::size_t width_;
+  std::vector<double> all_;
+};
+
+}  // namespace
+
 std::vector<double> replicate_areas(CurveArea kind,
                                     const ReplicateWeights& weights,
-                                    std::vector<CurveSample> samples) {
+                                    std::vector<CurveSample> samples,
+                                    bool stratified) {
   const auto replicates = static_cast<std::size_t>(weights.replicates());
   if (samples.empty() || !are_numbers(samples)) {
     return std::vector<double>(samples.empty() ? 0 : replicates, kNaN);
   }
   sort_samples(kind, samples);
-  const std::vector<std::uint8_t> marks = marks_of(kind, samples);
-  const bool is_weighted =
-      std::any_of(samples.begin(), samples.end(),
-                  [](const auto& sample) { return sample.weight != 1; });
-  const std::int64_t stride = weights.stride();
-  const auto width = static_cast<std::size_t>(stride);
-  std::vector<std::uint8_t> drawn(width * kMostSamples);
-  std::vector<double> all(5 * width, 0);
-  const CurveSums sums = {all.data(), all.data() + width,
-                          all.data() + 2 * width, all.data() + 3 * width,
-                          all.data() + 4 * width};
-  std::int64_t ids[kMostSamples];
-  double factors[kMostSamples];
-  bool continues = false;
-  for (std::size_t first = 0; first < samples.size(); first += kMostSamples) {
-    const auto count = std::min<std::int64_t>(
-        kMostSamples, static_cast<std::int64_t>(samples.size() - first));
-    for (std::int64_t i = 0; i < count; ++i) {
-      const CurveSample& sample = samples[first + static_cast<std::size_t>(i)];
-      ids[i] = sample.id;
-      factors[i] = sample.weight;
-    }
-    weights.fill(ids, count, drawn.data());
-    const std::uint8_t* const own = marks.data() + first;
-    add_samples(kind, drawn.data(), own, is_weighted ? factors : nullptr, count,
-                stride, continues, sums);
-    continues = (own[count - 1] & kEndsStep) == 0;
+  ReplicateSums of_samples(kind, weights, samples);
+  std::vector<double> factors;
+  // An area under an ROC curve is one of given classes as it is.
+  if (stratified && kind == CurveArea::kPrecisionRecall) {
+    factors = of_samples.negative_factors();
   }
+  const CurveSums sums =
+      of_samples.add_all(factors.empty() ? nullptr : factors.data());
   std::vector<double> areas;
   for (std::size_t r = 0; r < replicates; ++r) {
     const double all_pairs = kind == CurveArea::kRoc

@@ -39,10 +39,11 @@ void for_each_score(const std::vector<CurveSample>& samples, const Use& use) {
 /// multiplied by that of its row; NaN where it is undefined, and everywhere
 /// unless are_numbers(). Samples are sorted once, and their weights made on the
 /// fly. Independent of the order of samples, and exact if all have a weight of
-/// 1.
+/// 1. `stratified`: classes keep the weights of all samples.
 std::vector<double> replicate_areas(CurveArea kind,
                                     const ReplicateWeights& weights,
-                                    std::vector<CurveSample> samples);
+                                    std::vector<CurveSample> samples,
+                                    bool stratified = false);
 
 /// The acceleration of the area under the ROC curve for BCa, from what each
 /// id's samples contribute to it (DeLong's placements).

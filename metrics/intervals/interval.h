@@ -29,6 +29,7 @@ enum class IntervalMethod {
   kObuchowski,       ///< DeLong's variance of an AUROC of rows in groups
   kDeleteOne,        ///< the jackknife of single rows in closed form
   kOrderStatistic,   ///< exact interval of a quantile
+  kDebiasedGaps,     ///< of the L2 calibration error, without its bias
 };
 
 template <>
@@ -38,7 +39,8 @@ struct EnumNames<IntervalMethod> {
       "logit_delta",   "delong",     "newcombe",
       "poisson_cells", "poisson",    "double_or_nothing",
       "jackknife",     "mover",      "delong_newcombe",
-      "obuchowski",    "delete_one", "order_statistic"};
+      "obuchowski",    "delete_one", "order_statistic",
+      "debiased_gaps"};
 };
 
 /// How the ends of an interval follow from replicates.

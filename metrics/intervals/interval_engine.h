@@ -66,6 +66,8 @@ class IntervalEngine {
   virtual bool uses_ids() const { return false; }
   /// Whether ends can be those of kBca.
   virtual bool has_bca() const { return false; }
+  /// Whether it can draw rows by class.
+  virtual bool has_strata() const { return false; }
   virtual AnyState identity() const { return metric_->make_state(); }
   virtual StateKey key() const { return metric_->state_key(); }
   /// The state of a batch whose rows have these ids; without ids if it does not

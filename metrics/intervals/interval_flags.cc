@@ -33,6 +33,9 @@ const char* words(IntervalFlag flag) {
       return "no small p: with fewer than 6 units no p-value is below 0.05";
     case IntervalFlag::kSummarized:
       return "summarized: from blocks of rows, without the values of units";
+    case IntervalFlag::kBiased:
+      return "biased: in so few rows chance makes the value larger than that "
+             "of all; the interval is corrected for it, the value is not";
   }
   return "";
 }

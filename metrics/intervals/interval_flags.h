@@ -23,6 +23,7 @@ enum class IntervalFlag {
   kSelected,         ///< the value is the best of several on the same rows
   kNoSmallP,         ///< fewer than 6 units: no p-value is below 0.05
   kSummarized,       ///< from a file without values by unit
+  kBiased,           ///< chance makes the value larger; the interval corrects
 };
 
 template <>
@@ -30,7 +31,7 @@ struct EnumNames<IntervalFlag> {
   static constexpr const char* kNames[] = {
       "few_units",     "undefined_blocks", "no_variation", "small_class",
       "missing_class", "uneven_units",     "heavy_tails",  "selected",
-      "no_small_p",    "summarized"};
+      "no_small_p",    "summarized",       "biased"};
 };
 
 /// A sentence on it, without its subject: "few units: ...".

@@ -37,6 +37,7 @@ bool is_formula(IntervalMethod method) {
     case IntervalMethod::kDelongNewcombe:
     case IntervalMethod::kDeleteOne:
     case IntervalMethod::kOrderStatistic:
+    case IntervalMethod::kDebiasedGaps:
       return true;
     default:
       return false;
@@ -76,8 +77,9 @@ std::unique_ptr<IntervalEngine> clustered_engine(
   return curve_engine(metric, options);
 }
 
-std::unique_ptr<IntervalEngine> bca_engine(std::unique_ptr<Metric>& metric,
-                                           IntervalOptions options) {
+// For ends and replicates that other methods have not.
+std::unique_ptr<IntervalEngine> drawing_engine(std::unique_ptr<Metric>& metric,
+                                               IntervalOptions options) {
   options.method(IntervalMethod::kPoissonCells);
   if (!options.grouped()) {
     if (auto engine = cell_engine(metric, options)) return engine;
@@ -88,14 +90,14 @@ std::unique_ptr<IntervalEngine> bca_engine(std::unique_ptr<Metric>& metric,
 
 std::unique_ptr<IntervalEngine> automatic_engine(
     std::unique_ptr<Metric>& metric, const IntervalOptions& options) {
-  if (options.ends() == ReplicateInterval::kBca) {
-    if (auto engine = bca_engine(metric, options)) return engine;
+  if (options.ends() == ReplicateInterval::kBca || options.stratified()) {
+    if (auto engine = drawing_engine(metric, options)) return engine;
   }
   if (options.grouped()) {
     if (auto engine = clustered_engine(metric, options)) return engine;
   } else {
     for (const Make make : {proportion_engine, cell_engine, area_engine,
-                            delete_one_engine, order_engine}) {
+                            delete_one_engine, order_engine, gap_engine}) {
       if (auto engine = make(metric, options)) return engine;
     }
   }
@@ -122,6 +124,8 @@ std::unique_ptr<IntervalEngine> engine_of(std::unique_ptr<Metric>& metric,
       return clustered_engine(metric, options);
     case IntervalMethod::kOrderStatistic:
       return order_engine(metric, options);
+    case IntervalMethod::kDebiasedGaps:
+      return gap_engine(metric, options);
     case IntervalMethod::kPoisson:
     case IntervalMethod::kDoubleOrNothing:
       return replicate_engine(metric, options);
@@ -145,17 +149,24 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
   TORCH_CHECK_VALUE(!is_extreme(metric->make_state()), metric->name(),
                     " has no interval: the largest and smallest values of "
                     "resampled rows do not vary like those of new rows");
-  const char* const refusal = metric->sampling().refusal;
-  TORCH_CHECK_VALUE(refusal == nullptr, metric->name(),
-                    " has no interval: ", refusal);
+  const MetricSampling sampling = metric->sampling();
+  TORCH_CHECK_VALUE(sampling.refusal == nullptr || sampling.gaps,
+                    metric->name(), " has no interval: ", sampling.refusal);
   TORCH_CHECK_VALUE(!options.grouped() || !is_formula(options.method()),
                     "expected method jackknife, obuchowski, poisson or "
                     "double_or_nothing for grouped rows, got ",
                     text_of(options.method()));
   TORCH_CHECK_VALUE(
-      !metric->sampling().order ||
-          (!options.grouped() &&
-           options.method() != IntervalMethod::kJackknife),
+      !sampling.gaps || (!options.grouped() &&
+                         (options.method() == IntervalMethod::kAuto ||
+                          options.method() == IntervalMethod::kDebiasedGaps)),
+      metric->name(),
+      " has no interval of rows in groups, nor by any method but "
+      "debiased_gaps: ",
+      sampling.refusal);
+  TORCH_CHECK_VALUE(
+      !sampling.order || (!options.grouped() &&
+                          options.method() != IntervalMethod::kJackknife),
       metric->name(),
       " has no interval of rows in groups, nor by the jackknife, which does "
       "not hold for quantiles; use method order_statistic of single rows, or "
@@ -171,6 +182,11 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
       "expected method poisson_cells, or replicates of an AUROC, for ends of "
       "bca, got ",
       text_of(engine->method()), " of ", text);
+  TORCH_CHECK_VALUE(
+      !options.stratified() || engine->has_strata(),
+      "expected method poisson_cells, or replicates of an AUROC or average "
+      "precision, for stratified, got ",
+      text_of(engine->method()), " of ", text);
   return engine;
 }
 
@@ -184,6 +200,7 @@ std::vector<IntervalMethod> interval_methods(const Metric& metric) {
     return {};
   }
   const MetricSampling sampling = metric.sampling();
+  if (sampling.gaps) return {IntervalMethod::kDebiasedGaps};
   if (sampling.refusal != nullptr) return {};
   std::vector<IntervalMethod> methods;
   const auto add = [&](bool fits, std::initializer_list<IntervalMethod> some) {

@@ -51,6 +51,7 @@ std::vector<IntervalMethod> interval_methods(const Metric& metric);
 ///     Obuchowski      AUROC of rows in groups (1997)
 ///     delete-one      average precision: the jackknife of single rows
 ///     order statistic medians: exact, between two values
+///     debiased gaps   the L2 calibration error, without its bias
 ///     jackknife       everything else: leaves out one unit at a time; of more
 ///                     than `blocks` units, a block of them
 ///
@@ -76,7 +77,7 @@ std::vector<IntervalMethod> interval_methods(const Metric& metric);
 /// is NaN are left out and counted; an element for which they are over 5 % has
 /// no interval. Values that grow with the number of rows (sums) are those of
 /// replicates scaled to n rows. Ends of kBca are for Poisson cells and for the
-/// AUROC's replicates.
+/// AUROC's replicates, `stratified` also for those of average precision.
 ///
 /// Collective: one or two exchanges of states. In a sync_together() with
 /// metrics, none of its own. State: that of the metric; for Poisson
@@ -85,12 +86,12 @@ std::vector<IntervalMethod> interval_methods(const Metric& metric);
 /// Empty without rows: the metric's value without data, and NaN.
 /// Errors: c10::ValueError for metrics without such an interval (extremes,
 /// whose bootstrap is inconsistent: MaxMetric, MinMetric, MaxError; estimates
-/// whose bias resampling doubles: calibration errors, FID, mutual information,
-/// ratios of extremes; values that depend on batches), for methods that do not
-/// fit the metric, and for sizes of results that depend on the data; for inputs
-/// that the method does not take, numbers of ids and rows that differ, ids that
-/// repeat (unless `grouped`), and those of the metric. A call that throws
-/// leaves everything unchanged. Not differentiable.
+/// whose bias resampling doubles: other calibration errors, FID, mutual
+/// information, ratios of extremes; values that depend on batches), for methods
+/// that do not fit the metric, and for sizes of results that depend on the
+/// data; for inputs that the method does not take, numbers of ids and rows that
+/// differ, ids that repeat (unless `grouped`), and those of the metric. A call
+/// that throws leaves everything unchanged. Not differentiable.
 ///
 /// Thread-safety: as for Metric.
 ///

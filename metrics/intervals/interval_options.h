@@ -26,7 +26,7 @@ struct IntervalOptions {
   TORCH_ARG(std::int64_t, replicates) = 1000;
   /// Up to so many units the jackknife leaves out one at a time; of more, it
   /// divides them into so many blocks, by seed and id. At least 2. Default: 0,
-  /// 200 for metrics that keep rows, and 250 for others.
+  /// 250.
   TORCH_ARG(std::int64_t, blocks) = 0;
   /// Seed of the random numbers.
   TORCH_ARG(std::int64_t, seed) = 0;
@@ -35,6 +35,11 @@ struct IntervalOptions {
   /// Without, an id that repeats is an error. A metric's own units, the queries
   /// of a retrieval metric, need no group.
   TORCH_ARG(bool, grouped) = false;
+  /// Whether replicates keep the number of rows of each class of target, or
+  /// their weights: intervals for samples that were drawn by class, such as of
+  /// cases and controls. Of kPoissonCells, and of replicates of average
+  /// precision and AUROC (for which it makes no difference).
+  TORCH_ARG(bool, stratified) = false;
 
  public:
   /// Throws c10::ValueError for invalid values.

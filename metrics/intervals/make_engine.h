@@ -33,6 +33,11 @@ std::unique_ptr<IntervalEngine> area_engine(std::unique_ptr<Metric>& metric,
 std::unique_ptr<IntervalEngine> order_engine(std::unique_ptr<Metric>& metric,
                                              const IntervalOptions& options);
 
+/// Intervals of the root of a mean of squared gaps; null for other metrics, and
+/// `metric` is then unchanged.
+std::unique_ptr<IntervalEngine> gap_engine(std::unique_ptr<Metric>& metric,
+                                           const IntervalOptions& options);
+
 /// The average precision of an exact curve of single rows, without each of
 /// them; null for other metrics, and `metric` is then unchanged.
 std::unique_ptr<IntervalEngine> delete_one_engine(

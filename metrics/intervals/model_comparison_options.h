@@ -23,7 +23,7 @@ struct ModelComparisonOptions {
   TORCH_ARG(std::int64_t, replicates) = 1000;
   /// Up to so many units the jackknife leaves out one at a time; of more, it
   /// divides them into so many blocks, by seed and id. At least 2. Default: 0,
-  /// 200 for metrics that keep rows, and 250 for others.
+  /// 250.
   TORCH_ARG(std::int64_t, blocks) = 0;
   /// Seed of the random numbers.
   TORCH_ARG(std::int64_t, seed) = 0;

@@ -49,7 +49,8 @@ IntervalParts interval_parts(const std::string& name,
 IntervalOptions interval_options(double level, const std::string& method,
                                  const std::string& ends,
                                  std::int64_t replicates, std::int64_t blocks,
-                                 std::int64_t seed, bool grouped) {
+                                 std::int64_t seed, bool grouped,
+                                 bool stratified) {
   return IntervalOptions()
       .level(level)
       .method(choice_of<IntervalMethod>("method", method))
@@ -57,7 +58,8 @@ IntervalOptions interval_options(double level, const std::string& method,
       .replicates(replicates)
       .blocks(blocks)
       .seed(seed)
-      .grouped(grouped);
+      .grouped(grouped)
+      .stratified(stratified);
 }
 
 }  // namespace
@@ -68,11 +70,11 @@ void define_interval_metric(torch::Library& m) {
   c.def(torch::init([](const ObjectPtr<Metric>& metric, double level,
                        const std::string& method, const std::string& ends,
                        std::int64_t replicates, std::int64_t blocks,
-                       std::int64_t seed, bool grouped) {
+                       std::int64_t seed, bool grouped, bool stratified) {
     auto copy = metric->use([](Metric& held) { return held.clone(); });
     return make_object(std::make_shared<IntervalMetric>(
         std::move(copy), interval_options(level, method, ends, replicates,
-                                          blocks, seed, grouped)));
+                                          blocks, seed, grouped, stratified)));
   }));
   define_rows<IntervalMetric>(c);
   c.def("compute", [](const Self& self) {

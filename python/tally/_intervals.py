@@ -69,26 +69,31 @@ class IntervalMetric(RowMetric):
         method: "auto" goes by the metric: "wilson" for proportions of rows, "mover" for
             means of classes, "logit_delta" for other values of counts, "delong_newcombe" for
             AUROC ("obuchowski" of rows in groups), "delete_one" for average precision,
+            "order_statistic" for medians, "debiased_gaps" for the L2 calibration error,
             "jackknife" for everything else; also "clopper_pearson", "delong", "newcombe",
             "poisson_cells", "poisson" and "double_or_nothing".
         ends: How the ends follow from replicates: "percentile", "bca", "normal" or
             "logit_normal".
         replicates: Number of bootstrap replicates.
         blocks: Up to so many units the jackknife leaves out one at a time; of more, it
-            divides them into so many blocks. 0: 200 for metrics that keep rows, and 250
-            for others.
+            divides them into so many blocks. 0: 250.
         seed: Of the random numbers.
         grouped: Rows with the same id belong together, such as those of a patient. The
             queries of a retrieval metric are units without it.
+        stratified: Replicates keep the number of rows of each class of the target, as for
+            samples of cases and controls: with "poisson_cells", and replicates of AUROC and
+            average precision.
     """
 
     _class = classes.IntervalMetric
 
     def __init__(
         self, metric, *, level=0.95, method="auto", ends="percentile", replicates=1000,
-        blocks=0, seed=0, grouped=False,
+        blocks=0, seed=0, grouped=False, stratified=False,
     ):
-        super().__init__(metric, float(level), method, ends, replicates, blocks, seed, grouped)
+        super().__init__(
+            metric, float(level), method, ends, replicates, blocks, seed, grouped, stratified
+        )
 
     def compute(self):
         """An ``Interval``, or a dict of them for a result of several parts."""

@@ -395,6 +395,63 @@ def medians() -> list[dict]:
     return cases
 
 
+def squared_gap(confidence, hits, weight, n_bins: int) -> tuple[float, float]:
+    """The mean squared gap of bins by pairs of rows, and its variance."""
+    u = hits - confidence
+    bins = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
+    total = weight.sum()
+    gaps, spreads, shares, squares, pairs = [], [], [], [], []
+    for b in range(n_bins):
+        rows = np.flatnonzero((bins == b) & (weight > 0))
+        if len(rows) < 2:
+            continue
+        both = [(i, j) for i in rows for j in rows if i != j]
+        weights = [weight[i] * weight[j] for i, j in both]
+        gaps.append(np.average([u[i] * u[j] for i, j in both],
+                               weights=weights))
+        second = np.average(u[rows] ** 2, weights=weight[rows] ** 2)
+        first = np.average(u[rows], weights=weight[rows])
+        pairs.append(sum(weights))
+        shares.append(weight[rows].sum() / total)
+        squares.append((weight[rows] ** 2).sum())
+        spreads.append(max(second - first**2, 0)
+                       * weight[rows].sum() ** 2 / pairs[-1])
+    gaps, spreads, shares, squares, pairs = map(
+        np.array, (gaps, spreads, shares, squares, pairs))
+    above = np.maximum(gaps, 0)
+    linear = squares * (4 * above * spreads
+                        + (above - (shares * above).sum()) ** 2)
+    return float((shares * gaps).sum()), \
+        float((linear + 2 * (squares * spreads) ** 2 / pairs).sum()
+              / total**2)
+
+
+def gap_ends() -> list[dict]:
+    """Sun, Chaudhari, Barnett and Dobriban 2024, of the L2 calibration error."""
+    rng = np.random.default_rng(13)
+    cases = []
+    for n, slope, n_bins in ((30, 0.3, 4), (60, 1.0, 5), (400, 0.0, 15),
+                             (150, 0.1, 6)):
+        for weighted in (False, True):
+            confidence = np.round(rng.uniform(0.01, 0.99, n), 3)
+            odds = (confidence / (1 - confidence)) ** slope
+            hits = (rng.random(n) < odds / (1 + odds)).astype(int)
+            weight = np.round(rng.integers(0, 4, n) / 2, 1) if weighted \
+                else np.ones(n)
+            gap, variance = squared_gap(confidence, hits, weight, n_bins)
+            error, value = math.sqrt(variance), max(gap, 0.0)
+            two, one = (stats.norm.ppf(p) * error for p in (0.975, 0.95))
+            low = value - two if value >= 2 * two else \
+                value / 2 if value >= 2 * one else max(value - one, 0.0)
+            cases.append({
+                "n_bins": n_bins, "confidence": confidence.tolist(),
+                "hits": hits.tolist(),
+                "weight": weight.tolist() if weighted else None,
+                "error": math.sqrt(variance / gap) / 2 if gap > 0 else None,
+                "ends": [math.sqrt(low), math.sqrt(value + two)]})
+    return cases
+
+
 def sign_flips() -> list[dict]:
     """SciPy's permutation test of paired samples: all flips."""
     rng = np.random.default_rng(11)
@@ -546,9 +603,23 @@ def curves() -> list[dict]:
                         for w in rows],
                 "precision_recall": [
                     area(average_precision_score, target, scores, w, 1)
+                    for w in rows],
+                "stratified_precision_recall": [
+                    area(average_precision_score, target, scores,
+                         by_class(w, own, target), 2)
                     for w in rows]}
         cases.append(case)
     return cases
+
+
+def by_class(drawn, own, target):
+    """Drawn weights, scaled so that classes have as much as they did."""
+    scaled = drawn.copy()
+    for label in (0, 1):
+        rows = target == label
+        if drawn[rows].sum() > 0:
+            scaled[rows] *= own[rows].sum() / drawn[rows].sum()
+    return scaled
 
 
 def area(score, target, scores, weight, classes: int):
@@ -572,7 +643,8 @@ def values() -> dict:
             "jackknife": jackknife(), "movers": movers(),
             "clustered_area": clustered_area(), "precisions": precisions(),
             "unit_means": unit_means(), "hall": hall_ends(),
-            "medians": medians(), "sign_flips": sign_flips(),
+            "medians": medians(), "gaps": gap_ends(),
+            "sign_flips": sign_flips(),
             "mcnemar": tests_of_pairs(),
             "paired_differences": paired_differences(),
             "paired_areas": paired_areas(), "weights": weights(),

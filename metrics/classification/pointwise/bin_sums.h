@@ -20,27 +20,77 @@ namespace tally::internal::classification {
 /// With more bins, neither blocks nor parts pay off.
 inline constexpr std::int64_t kManyBins = 1024;
 
-/// Adds confidences one by one to sums [3, n_bins].
-class BinSums {
+/// Equal-width bins, and the weights of what falls into them.
+class WeighedBins {
  public:
-  BinSums(double* sums, std::int64_t n_bins, const LossWeights& weights)
-      : sums_(sums),
-        n_bins_(n_bins),
+  WeighedBins(std::int64_t n_bins, const LossWeights& weights)
+      : n_bins_(n_bins),
         width_(static_cast<double>(n_bins)),
         weights_(weights) {}
 
-  void add(double confidence, bool hit, std::int64_t index) {
+  std::int64_t size() const { return n_bins_; }
+  double width() const { return width_; }
+  std::int64_t nans() const { return nans_; }
+  /// Calls add(bin, weight) for a confidence that counts.
+  template <class Add>
+  void visit(double confidence, std::int64_t index, const Add& add) {
     if (!weights_.takes(confidence, index)) return;
     const double weight = weights_[index];
     if (std::isnan(confidence) || std::isnan(weight)) {
       ++nans_;
       return;
     }
-    const auto bin = static_cast<std::int64_t>(
-        std::clamp(confidence * width_, 0.0, width_ - 1));
-    sums_[bin] += weight;
-    sums_[n_bins_ + bin] += weight * confidence;
-    sums_[2 * n_bins_ + bin] += hit ? weight : 0;
+    add(static_cast<std::int64_t>(
+            std::clamp(confidence * width_, 0.0, width_ - 1)),
+        weight);
+  }
+
+ private:
+  std::int64_t n_bins_;
+  double width_;
+  const LossWeights& weights_;
+  std::int64_t nans_ = 0;
+};
+
+/// Adds confidences one by one to sums [4, n_bins], those of GapSampling.
+class GapSums {
+ public:
+  static constexpr std::int64_t kRows = 4;
+
+  GapSums(double* sums, std::int64_t n_bins, const LossWeights& weights)
+      : sums_(sums), bins_(n_bins, weights) {}
+
+  void add(double confidence, bool hit, std::int64_t index) {
+    bins_.visit(confidence, index, [&](std::int64_t bin, double weight) {
+      const double gap = weight * ((hit ? 1 : 0) - confidence);
+      const std::int64_t n_bins = bins_.size();
+      sums_[bin] += weight;
+      sums_[n_bins + bin] += weight * weight;
+      sums_[2 * n_bins + bin] += gap;
+      sums_[3 * n_bins + bin] += gap * gap;
+    });
+  }
+  std::int64_t nans() const { return bins_.nans(); }
+
+ private:
+  double* sums_;
+  WeighedBins bins_;
+};
+
+/// Adds confidences one by one to sums [3, n_bins].
+class BinSums {
+ public:
+  static constexpr std::int64_t kRows = 3;
+
+  BinSums(double* sums, std::int64_t n_bins, const LossWeights& weights)
+      : sums_(sums), n_bins_(n_bins), bins_(n_bins, weights) {}
+
+  void add(double confidence, bool hit, std::int64_t index) {
+    bins_.visit(confidence, index, [&](std::int64_t bin, double weight) {
+      sums_[bin] += weight;
+      sums_[n_bins_ + bin] += weight * confidence;
+      sums_[2 * n_bins_ + bin] += hit ? weight : 0;
+    });
   }
   /// Adds a block with weights of 1. Returns false and adds nothing unless all
   /// are in [0, 1].
@@ -54,8 +104,9 @@ class BinSums {
     if (spread_.empty()) spread_.resize(kSpread * 2 * n_bins_);
     // Several tables, so that an addition need not wait for the previous one.
     for (std::int64_t i = 0; i < size; ++i) {
-      const auto bin = std::min(
-          static_cast<std::int64_t>(confidences[i] * width_), n_bins_ - 1);
+      const auto bin =
+          std::min(static_cast<std::int64_t>(confidences[i] * bins_.width()),
+                   n_bins_ - 1);
       BinTotal& total = spread_[(i % kSpread * n_bins_ + bin) * 2 + hits[i]];
       total.confidence += confidences[i];
       ++total.count;
@@ -73,7 +124,7 @@ class BinSums {
     }
     spread_.clear();
   }
-  std::int64_t nans() const { return nans_; }
+  std::int64_t nans() const { return bins_.nans(); }
 
  private:
   struct BinTotal {
@@ -84,9 +135,7 @@ class BinSums {
 
   double* sums_;
   std::int64_t n_bins_;
-  double width_;
-  const LossWeights& weights_;
-  std::int64_t nans_ = 0;
+  WeighedBins bins_;
   // By copy, bin and hit.
   std::vector<BinTotal> spread_;
 };
@@ -95,7 +144,7 @@ class BinSums {
 /// given number of scores each; from several threads if there is much to do.
 /// The parts, whose sums are added in order, do not depend on the number of
 /// threads.
-template <class Add>
+template <class Sums, class Add>
 CalibrationBins sum_parts(std::int64_t n_bins, std::int64_t count,
                           std::int64_t scores, const LossWeights& weights,
                           const Add& add) {
@@ -104,13 +153,13 @@ CalibrationBins sum_parts(std::int64_t n_bins, std::int64_t count,
   const std::int64_t step = std::max<std::int64_t>(kPart / scores, 1);
   const std::int64_t parts =
       n_bins > kManyBins ? 1 : std::max<std::int64_t>(count / step, 1);
-  const std::int64_t row = 3 * n_bins;
+  const std::int64_t row = Sums::kRows * n_bins;
   CalibrationBins bins;
-  bins.bins = fresh_tensor({3, n_bins}, at::kDouble);
+  bins.bins = fresh_tensor({Sums::kRows, n_bins}, at::kDouble);
   auto* const total = bins.bins.mutable_data_ptr<double>();
   std::fill_n(total, row, 0.0);
   const auto add_all = [&] {
-    BinSums sums(total, n_bins, weights);
+    Sums sums(total, n_bins, weights);
     add(0, count, sums);
     bins.nans = Number(sums.nans());
     return bins;
@@ -121,7 +170,7 @@ CalibrationBins sum_parts(std::int64_t n_bins, std::int64_t count,
   std::atomic<bool> refused{false};
   at::parallel_for(0, parts, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t part = first; part < last && !refused; ++part) {
-      BinSums sums(own.data() + part * row, n_bins, weights);
+      Sums sums(own.data() + part * row, n_bins, weights);
       try {
         add(count * part / parts, count * (part + 1) / parts, sums);
       } catch (const c10::Error&) {

@@ -49,8 +49,12 @@ HWY_INLINE void end_step(const StepSums step, bool is_tied, std::int64_t i,
                 : all_negatives;
     term = hn::Mul(step.positives, below);
   } else {
+    const Vector beside =
+        sums.negative_factors == nullptr
+            ? all_negatives
+            : hn::Mul(all_negatives, hn::LoadU(d, sums.negative_factors + i));
     const Vector precision =
-        hn::Div(all_positives, hn::Add(all_positives, all_negatives));
+        hn::Div(all_positives, hn::Add(all_positives, beside));
     term = hn::IfThenElseZero(hn::Gt(step.positives, hn::Zero(d)),
                               hn::Mul(step.positives, precision));
   }

@@ -24,6 +24,8 @@ struct CurveSums {
   double* step_positives;  ///< those of the step, from earlier samples
   double* step_negatives;
   double* area;
+  /// What negatives count beside positives; null: 1. For kPrecisionRecall.
+  const double* negative_factors = nullptr;
 };
 
 /// So many samples can be added together: their weights, of up to 8, fit a

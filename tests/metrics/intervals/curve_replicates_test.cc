@@ -50,12 +50,14 @@ void expect_numbers(const at::Tensor& actual, const nlohmann::json& expected) {
 
 template <class M>
 void expect_reference(const nlohmann::json& each, Method method,
-                      const nlohmann::json& expected) {
+                      const nlohmann::json& expected, bool stratified = false) {
   const auto ids = each["ids"].get<std::vector<std::int64_t>>();
   const auto rows = static_cast<std::int64_t>(ids.size());
   const bool grouped = ids[0] == 0;
-  IntervalMetric metric(M(),
-                        options_of(method).seed(each["seed"]).grouped(grouped));
+  IntervalMetric metric(M(), options_of(method)
+                                 .seed(each["seed"])
+                                 .grouped(grouped)
+                                 .stratified(stratified));
   const at::Tensor scores = tensor_of(each["scores"]);
   const at::Tensor target = tensor_of(each["target"]);
   for (std::int64_t begin = 0; begin < rows; begin += 40) {
@@ -83,6 +85,11 @@ TEST(CurveReplicatesTest, EqualScikitLearns) {
       expect_reference<BinaryAUROC>(each, method, expected["roc"]);
       expect_reference<BinaryAveragePrecision>(each, method,
                                                expected["precision_recall"]);
+      expect_reference<BinaryAUROC>(each, method, expected["roc"],
+                                    /*stratified=*/true);
+      expect_reference<BinaryAveragePrecision>(
+          each, method, expected["stratified_precision_recall"],
+          /*stratified=*/true);
     }
   }
 }

@@ -104,6 +104,12 @@ TEST(IntervalRefusalsTest, OptionsThatDoNotFit) {
   EXPECT_THAT(refused(MeanSquaredError(),
                       IntervalOptions().ends(ReplicateInterval::kBca)),
               HasSubstr("for ends of bca, got jackknife of MeanSquaredError("));
+  EXPECT_THAT(refused(MeanSquaredError(), IntervalOptions().stratified(true)),
+              HasSubstr("for stratified, got jackknife of MeanSquaredError("));
+  EXPECT_THAT(
+      refused(BinaryAccuracy(), IntervalOptions().stratified(true).method(
+                                    IntervalMethod::kWilson)),
+      HasSubstr("for stratified, got wilson of BinaryAccuracy("));
   EXPECT_THAT(refused(BinaryAccuracy(), IntervalOptions().level(1)),
               HasSubstr("expected a level in (0, 1), got 1"));
   EXPECT_THAT(refused(BinaryAccuracy(), IntervalOptions().replicates(1)),

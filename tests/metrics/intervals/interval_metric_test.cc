@@ -182,6 +182,23 @@ TEST(IntervalMetricTest, CorrectsReplicatesForSkewness) {
   expect_ends(bca, number(wilson.low), number(wilson.high), 0.015);
 }
 
+TEST(IntervalMetricTest, DrawsRowsByClass) {
+  const auto options = IntervalOptions().stratified(true).replicates(4000);
+  const nlohmann::json matrix = {{60, 10}, {5, 25}};
+  const Interval drawn = interval_of(BinaryF1Score(), matrix, options);
+  EXPECT_EQ(drawn.method, IntervalMethod::kPoissonCells);
+  // F = 2 TP / (TP + FP + 30) of binomial TP of 30 and FP of 70.
+  const double of_tp = 2. * 40 / (65 * 65);
+  const double of_fp = 2. * 25 / (65 * 65);
+  const double error = std::sqrt(of_tp * of_tp * 30 * (25. * 5 / 900) +
+                                 of_fp * of_fp * 70 * (10. * 60 / 4900));
+  EXPECT_NEAR(number(drawn.standard_error), error, 0.05 * error);
+  // Of classes, one of which has no rows.
+  const Interval macro = interval_of(
+      MulticlassF1Score(3), {{4, 0, 1}, {0, 0, 0}, {2, 0, 3}}, options);
+  EXPECT_GT(number(macro.standard_error), 0);
+}
+
 TEST(IntervalMetricTest, HasWidthWhereAllIsCorrect) {
   const nlohmann::json correct = {{20, 0}, {0, 5}};
   const Interval beta = interval_of(BinaryFBetaScore(2), correct);

@@ -5,6 +5,7 @@
 #include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/average_precision.h"
+#include "tally/metrics/classification/calibration_error.h"
 #include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/regression/mean_squared_error.h"
@@ -84,6 +85,10 @@ RANKS_TEST(IntervalRanksTest, EqualOneProcess, 1, 2, 3, 5) {
   check(self, options, maker<BinaryAveragePrecision>({}), true);
   check(self, options, maker<MeanSquaredError>({}), false);
   check(self, options, maker<SpearmanCorrCoef>({}), false);
+  check(self, options,
+        maker<BinaryCalibrationError>(
+            BinaryCalibrationErrorOptions().norm(CalibrationNorm::kL2)),
+        false);
   for (const Method method :
        {Method::kLogitDelta, Method::kPoissonCells, Method::kPoisson,
         Method::kDoubleOrNothing, Method::kJackknife}) {
