@@ -8,6 +8,7 @@
 
 #include "tally/metrics/clustering/states/cluster_moments.h"
 #include "tally/metrics/clustering/states/cluster_samples.h"
+#include "tally/metrics/keys.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -64,7 +65,7 @@ class ClusterScatter {
   ClusterScatter(const Options& options, const MetricOptions& metric_options)
       : options_(options), nan_policy_(metric_options.nan_policy()) {}
 
-  State observe(const at::Tensor& data, const at::Tensor& labels) const;
+  State observe(const at::Tensor& data, const Keys& labels) const;
 
  private:
   Options options_;
