@@ -32,11 +32,11 @@ class Keys {
   /// [N, V] of N lists of V texts; c10::ValueError for other numbers of them.
   Keys(const TextLists& rows);
   /// From what one of these is made of.
-  template <class Texts, class List = std::conditional_t<
-                             std::is_constructible_v<TextList, const Texts&>,
-                             TextList, TextLists>,
-            std::enable_if_t<std::is_constructible_v<List, const Texts&>,
-                             int> = 0>
+  template <
+      class Texts,
+      class List = std::conditional_t<
+          std::is_constructible_v<TextList, const Texts&>, TextList, TextLists>,
+      std::enable_if_t<std::is_constructible_v<List, const Texts&>, int> = 0>
   Keys(const Texts& texts) : Keys(List(texts)) {}
 
   /// As it was given, or int64 keys on the CPU.

@@ -176,11 +176,11 @@ std::vector<std::int64_t> RowMetric::ids_of_units(const SampleIds* ids,
                       inputs.size(), " inputs");
     const auto units =
         internal::InputConversion<Keys>::of(inputs[*unit_place_]);
-    TORCH_CHECK_VALUE(units && units->tensor().defined() &&
-                          units->tensor().dim() <= 1,
-                      rules_.owner,
-                      ": expected a tensor [N] or N texts that say the units "
-                      "of rows");
+    TORCH_CHECK_VALUE(
+        units && units->tensor().defined() && units->tensor().dim() <= 1,
+        rules_.owner,
+        ": expected a tensor [N] or N texts that say the units "
+        "of rows");
     return SampleIds(units->tensor().reshape(-1).cpu()).values();
   }
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows));

@@ -21,14 +21,17 @@ namespace tally {
 /// State: PairCounts, on the inputs' device; pairs are counted on the CPU.
 /// NaN: a missing value, see CategoryOptions::nan_strategy.
 /// Errors: c10::ValueError for other shapes, for numbers of rows that differ,
-/// for fractions, for categories out of range and texts (if num_classes is set),
-/// and for NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
+/// for fractions, for categories out of range and texts (if num_classes is
+/// set), and for NaN with NanPolicy::kError; c10::TypeError for complex or
+/// sparse inputs.
 class CategoryPairs {
  public:
   static constexpr const char* kName = "CategoryPairs";
   static constexpr InputInfo kInputs[] = {
-      {"preds", InputKind::kReal, "categories [N], as texts too, or scores [N, C]"},
-      {"target", InputKind::kReal, "categories [N], as texts too, or scores [N, C]"}};
+      {"preds", InputKind::kReal,
+       "categories [N], as texts too, or scores [N, C]"},
+      {"target", InputKind::kReal,
+       "categories [N], as texts too, or scores [N, C]"}};
   using State = PairCounts;
 
   template <class Options>
