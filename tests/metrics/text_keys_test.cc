@@ -43,11 +43,11 @@ bool takes_texts(const InputInfo& input) {
          (input.kind == InputKind::kInteger || input.kind == InputKind::kReal);
 }
 
-// Whole numbers; a list of no lists has no number of columns.
+// Whole numbers.
 bool are_labels(const BatchInput& input) {
   if (!input.is_tensor()) return false;
   const at::Tensor& values = input.tensor();
-  return (values.dim() == 1 || (values.dim() == 2 && values.size(0) > 0)) &&
+  return (values.dim() == 1 || values.dim() == 2) &&
          values.scalar_type() != at::kBool &&
          values.to(at::kLong).eq(values).all().item<bool>();
 }
@@ -81,6 +81,7 @@ template <class Change>
 std::optional<FixtureCase> changed(FixtureCase each, std::size_t place,
                                    const Change& change) {
   std::int64_t first = 0;
+  bool is_changed = false;
   for (Batch& batch : each.batches) {
     if (batch.size() == place) {
       const std::int64_t rows = batch[0].rows();
@@ -88,9 +89,12 @@ std::optional<FixtureCase> changed(FixtureCase each, std::size_t place,
       first += rows;
     }
     if (place >= batch.size() || !are_labels(batch[place])) return std::nullopt;
+    // A list of no lists has no number of columns.
+    if (batch[place].rows() == 0) continue;
     batch[place] = change(batch[place].tensor());
+    is_changed = true;
   }
-  return each;
+  return is_changed ? std::make_optional(each) : std::nullopt;
 }
 
 std::unique_ptr<Metric> updated(const std::string& name,
