@@ -23,24 +23,17 @@ std::string words_of(const InputInfo& input) {
   return input.kind == InputKind::kTasks ? "a map of names to " + words : words;
 }
 
-bool begins_with(const char* text, std::string_view start) {
-  return std::string_view(text).substr(0, start.size()) == start;
-}
-
 /// How names are read where a metric only tells values apart. Numbers from 0
 /// are for metrics with as many of them as an option says, or of few
 /// categories.
 std::optional<files::CsvKind> names_of(const InputInfo& input) {
-  if (begins_with(input.words, "categories")) return files::CsvKind::kNumbered;
+  const std::string_view words = input.words;
+  if (words.rfind("categories", 0) == 0) return files::CsvKind::kNumbered;
   if (input.kind != InputKind::kInteger) return std::nullopt;
   if (input.name == std::string_view("groups")) {
     return files::CsvKind::kNumbered;
   }
-  const bool is_key = begins_with(input.words, "int queries") ||
-                      begins_with(input.words, "int documents") ||
-                      begins_with(input.words, "int ids [N]") ||
-                      begins_with(input.words, "ids of samples") ||
-                      begins_with(input.words, "int labels [N");
+  const bool is_key = words.find("texts") != words.npos;
   return is_key ? std::make_optional(files::CsvKind::kKeys) : std::nullopt;
 }
 

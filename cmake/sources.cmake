@@ -315,6 +315,7 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/row_metric.h
     metrics/intervals/unit_statistics.h
     metrics/intervals/unpaired_tests.h
+    metrics/keys.h
     metrics/metric.h
     metrics/metric_base.h
     metrics/metric_of.h
@@ -547,6 +548,7 @@ set(TALLY_METRICS_SOURCES
     metrics/common/logit_kernels.cc
     metrics/common/pair_kernels.cc
     metrics/common/scratch.cc
+    metrics/common/text_key.cc
     metrics/compositional.cc
     metrics/core/accumulation.cc
     metrics/core/accumulation_sync.cc
@@ -629,6 +631,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/unpaired_tests.cc
     metrics/intervals/weighed_rows.cc
     metrics/intervals/weighted_sums.cc
+    metrics/keys.cc
     metrics/metric.cc
     metrics/metric_base.cc
     metrics/metric_spec.cc
@@ -751,12 +754,14 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/common/key_sort.cc
     metrics/common/logit_kernels.cc
     metrics/common/pair_kernels.cc
+    metrics/common/text_key.cc
     metrics/features/inputs/checked_samples.cc
     metrics/features/kernels/row_products.cc
     metrics/image/kernels/ssim_kernels.cc
     metrics/image/kernels/window_kernels.cc
     metrics/image/states/image_scores.cc
     metrics/intervals/kernels/curve_kernels.cc
+    metrics/keys.cc
     metrics/pairwise/pairwise.cc
     metrics/regression/inputs/output_checks.cc
     metrics/regression/kernels/error_kernels.cc

@@ -50,7 +50,11 @@ std::int64_t CocoItem::id(const char* key,
     const auto text = value.get<std::string>();
     const std::int64_t id =
         SampleIds(std::vector<std::string>{text}).values().front();
-    names.emplace(id, text);
+    const auto [known, is_new] = names.emplace(id, text);
+    TORCH_CHECK_VALUE(is_new || known->second == text, where_, ": '", key,
+                      "': expected texts of different 64-bit hashes, got '",
+                      shown_text(text), "' with that of '",
+                      shown_text(known->second), "'; change one of them");
     return id;
   }
   const bool is_whole = value.is_number_float() &&

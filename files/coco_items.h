@@ -27,7 +27,7 @@ class CocoItem {
   bool has(const char* key) const { return json_.contains(key); }
   std::int64_t integer(const char* key) const;
   /// An integer, also as 42.0, or a text, for which its 64-bit hash stands (see
-  /// SampleIds); `names` gets the texts.
+  /// SampleIds); `names` gets the texts, of which no two may have one hash.
   std::int64_t id(const char* key,
                   std::map<std::int64_t, std::string>& names) const;
   double number(const char* key) const;

@@ -66,6 +66,40 @@ void refuse_input_count(const char* metric, c10::ArrayRef<InputInfo> inputs,
                     inputs.empty() ? "" : listed(inputs));
 }
 
+namespace {
+
+/// The types that a View of texts is read from.
+template <class View, class... Types>
+struct TextTypes {
+  static bool contain(const std::type_info& type) {
+    return ((type == typeid(Types)) || ...);
+  }
+  static std::optional<View> read(const InputRef& input) {
+    std::optional<View> texts;
+    const auto take = [&](const auto* value) {
+      if (value) texts = View(*value);
+    };
+    (take(input.as<Types>()), ...);
+    return texts;
+  }
+};
+
+template <class Text>
+using Lists = std::vector<std::vector<Text>>;
+
+using ListTypes =
+    TextTypes<TextList, TextList, std::string, std::string_view, const char*,
+              std::vector<std::string>, std::vector<std::string_view>,
+              std::vector<const char*>, c10::ArrayRef<std::string>,
+              c10::ArrayRef<std::string_view>, c10::ArrayRef<const char*>>;
+using ListsTypes =
+    TextTypes<TextLists, TextLists, std::vector<TextList>,
+              std::vector<std::string>, std::vector<std::string_view>,
+              std::vector<const char*>, Lists<std::string>,
+              Lists<std::string_view>, Lists<const char*>>;
+
+}  // namespace
+
 void refuse_input_type(const char* metric, std::size_t index,
                        c10::ArrayRef<InputInfo> inputs,
                        const std::type_info& expected,
@@ -75,49 +109,19 @@ void refuse_input_type(const char* metric, std::size_t index,
                                 : "input " + std::to_string(index);
   TORCH_CHECK_TYPE(false, metric, ": expected ", input, " to be ",
                    with_article(type_name(expected)), ", got ",
-                   with_article(type_name(got)));
+                   with_article(type_name(got)),
+                   expected == typeid(at::Tensor) && ListTypes::contain(got)
+                       ? "; pass the number of each text, the same on every "
+                         "rank"
+                       : "");
 }
-
-namespace {
-
-template <class... Types>
-std::optional<TextList> text_list(const InputRef& input) {
-  std::optional<TextList> texts;
-  const auto take = [&](const auto* value) {
-    if (value) texts = TextList(*value);
-  };
-  (take(input.as<Types>()), ...);
-  return texts;
-}
-
-template <class... Lists>
-std::optional<TextLists> text_lists(const InputRef& input) {
-  std::optional<TextLists> texts;
-  const auto take = [&](const auto* value) {
-    if (value) texts = TextLists(*value);
-  };
-  (take(input.as<Lists>()), ...);
-  return texts;
-}
-
-template <class Text>
-using Lists = std::vector<std::vector<Text>>;
-
-}  // namespace
 
 std::optional<TextList> InputConversion<TextList>::of(const InputRef& input) {
-  return text_list<TextList, std::string, std::string_view, const char*,
-                   std::vector<std::string>, std::vector<std::string_view>,
-                   std::vector<const char*>, c10::ArrayRef<std::string>,
-                   c10::ArrayRef<std::string_view>, c10::ArrayRef<const char*>>(
-      input);
+  return ListTypes::read(input);
 }
 
 std::optional<TextLists> InputConversion<TextLists>::of(const InputRef& input) {
-  return text_lists<TextLists, std::vector<TextList>, std::vector<std::string>,
-                    std::vector<std::string_view>, std::vector<const char*>,
-                    Lists<std::string>, Lists<std::string_view>,
-                    Lists<const char*>>(input);
+  return ListsTypes::read(input);
 }
 
 }  // namespace internal

@@ -11,6 +11,7 @@
 #include "tally/metrics/features/features.h"              // IWYU pragma: export
 #include "tally/metrics/image/image.h"                    // IWYU pragma: export
 #include "tally/metrics/intervals/intervals.h"            // IWYU pragma: export
+#include "tally/metrics/keys.h"                           // IWYU pragma: export
 #include "tally/metrics/metric.h"                         // IWYU pragma: export
 #include "tally/metrics/nominal/nominal.h"                // IWYU pragma: export
 #include "tally/metrics/pairwise/pairwise.h"              // IWYU pragma: export

@@ -233,7 +233,7 @@ State ClusterScatter::derive(const Source::State& points) const {
 }
 
 State ClusterScatter::observe(const at::Tensor& data,
-                              const at::Tensor& labels) const {
+                              const Keys& labels) const {
   State state;
   if (options_.centroids().empty()) {
     if (options_.q() == 1) {
@@ -242,7 +242,8 @@ State ClusterScatter::observe(const at::Tensor& data,
     state.moments = ClusterMoments(nan_policy_).observe(data, labels);
     return state;
   }
-  const auto points = clustering::labeled_points(data, labels, nan_policy_);
+  const auto points =
+      clustering::labeled_points(data, labels.beside(data), nan_policy_);
   const auto coordinates =
       static_cast<std::int64_t>(options_.centroids().size());
   TORCH_CHECK_VALUE(coordinates % data.size(1) == 0,
@@ -250,6 +251,7 @@ State ClusterScatter::observe(const at::Tensor& data,
                     coordinates, " coordinates of the centroids, got ",
                     data.sizes());
   const std::int64_t clusters = coordinates / data.size(1);
+  labels.check_numbers("labels", clusters);
   tables::check_label_range("labels", points.labels.to(at::kCPU).contiguous(),
                             clusters);
   state.distances =

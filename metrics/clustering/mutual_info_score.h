@@ -15,7 +15,8 @@ namespace tally {
 /// with sums a_i and b_j.
 ///
 /// update(preds, target): int labels of one shape, any dtypes; each pair of
-/// elements is a sample. Any numbers are labels, also beyond int32 and below 0.
+/// elements is a sample. Any numbers are labels, also beyond int32 and below 0,
+/// and so are texts (see Keys).
 /// Result: 0-dim float64, 0 or more. NaN without samples.
 /// State: the counts of pairs that occur (see PairCounts), never the samples.
 /// Errors: c10::ValueError for shapes that differ; c10::TypeError for labels

@@ -27,11 +27,11 @@ namespace tally {
 /// update(preds, target, image_ids = {}):
 /// the detections and the annotations of N images, each a list of ImageObjects
 /// or FlatImageObjects: boxes (masks, keypoints) with scores and labels, and
-/// those with labels, iscrowd and area; and int ids of the images. The area of
-/// a detection is that of its box or mask; an annotation's is given, or the
-/// same. An annotation without visible keypoints is ignored like a crowd, but
-/// takes one detection. Result: 0-dim float64, each in [0, 1], or -1 without
-/// objects to find:
+/// those with labels, iscrowd and area; and int ids of the images, or texts
+/// (see Keys). The area of a detection is that of its box or mask; an
+/// annotation's is given, or the same. An annotation without visible keypoints
+/// is ignored like a crowd, but takes one detection. Result: 0-dim float64,
+/// each in [0, 1], or -1 without objects to find:
 ///     map, map_50, map_75         means over thresholds, at 0.5, at 0.75
 ///     map_small, _medium, _large  of objects by area (area_bounds)
 ///     mar_1, mar_10, mar_100      mean recall of so many best detections

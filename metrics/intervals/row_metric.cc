@@ -11,6 +11,7 @@
 #include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/weighed_rows.h"
+#include "tally/metrics/keys.h"
 #include "tally/metrics/resampling/philox.h"
 #include "tally/metrics/resampling/weight_kernels.h"
 #include "tally/metrics/warnings.h"
@@ -173,11 +174,14 @@ std::vector<std::int64_t> RowMetric::ids_of_units(const SampleIds* ids,
     TORCH_CHECK_VALUE(inputs.size() > *unit_place_, rules_.owner,
                       ": expected the input that says the units, got ",
                       inputs.size(), " inputs");
-    const auto* const units = inputs[*unit_place_].as<at::Tensor>();
-    TORCH_CHECK_VALUE(units != nullptr && units->defined() && units->dim() <= 1,
-                      rules_.owner,
-                      ": expected a tensor [N] that says the units of rows");
-    return SampleIds(units->reshape(-1).cpu()).values();
+    const auto units =
+        internal::InputConversion<Keys>::of(inputs[*unit_place_]);
+    TORCH_CHECK_VALUE(
+        units && units->tensor().defined() && units->tensor().dim() <= 1,
+        rules_.owner,
+        ": expected a tensor [N] or N texts that say the units "
+        "of rows");
+    return SampleIds(units->tensor().reshape(-1).cpu()).values();
   }
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows));
   std::iota(numbers.begin(), numbers.end(),

@@ -18,7 +18,8 @@ namespace tally {
 ///     r - (r - 1)^2 / (N - 1), c - (c - 1)^2 / (N - 1)
 ///
 /// update(preds, target): categories [N], whole numbers of any real dtype, any
-/// of them; or scores [N, C], whose category is the place of the largest.
+/// of them, or texts (see Keys), unless num_classes is set; or scores [N, C],
+/// whose category is the place of the largest.
 /// Result: 0-dim float64 in [0, 1]. NaN without samples, where one variable has
 /// a single category, and with bias_correction if it has as many as samples.
 /// State: the counts of pairs that occur, in int64 (see PairCounts).
@@ -55,7 +56,8 @@ class CramersV final
 
 /// Cramer's V of every two columns of a data set.
 ///
-/// update(data): categories [N, V], whole numbers of any real dtype.
+/// update(data): categories [N, V], whole numbers of any real dtype, or texts
+/// (see Keys).
 /// Result: [V, V] in float64, symmetric, 1 on the diagonal; each value is that
 /// of CramersV, by the rows that have both. [0, 0] before any update.
 /// State: the counts of pairs of categories for each two columns.

@@ -45,7 +45,8 @@ class PearsonsContingencyCoefficient final
 
 /// Pearson's contingency coefficient of every two columns of a data set.
 ///
-/// update(data): categories [N, V], whole numbers of any real dtype.
+/// update(data): categories [N, V], whole numbers of any real dtype, or texts
+/// (see Keys).
 /// Result: [V, V] in float64, symmetric, 1 on the diagonal, as in TorchMetrics;
 /// each value is that of PearsonsContingencyCoefficient, by the rows that have
 /// both. [0, 0] before any update.

@@ -47,7 +47,8 @@ class TheilsU final
 
 /// Theil's U of every two columns of a data set.
 ///
-/// update(data): categories [N, V], whole numbers of any real dtype.
+/// update(data): categories [N, V], whole numbers of any real dtype, or texts
+/// (see Keys).
 /// Result: [V, V] in float64, U(x_i | x_j) of columns i and j at [i, j], 1 on
 /// the diagonal; each value is that of TheilsU, by the rows that have both.
 /// [0, 0] before any update.

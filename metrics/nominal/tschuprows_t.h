@@ -46,7 +46,8 @@ class TschuprowsT final : public MetricOf<TschuprowsT, CategoryPairs,
 
 /// Tschuprow's T of every two columns of a data set.
 ///
-/// update(data): categories [N, V], whole numbers of any real dtype.
+/// update(data): categories [N, V], whole numbers of any real dtype, or texts
+/// (see Keys).
 /// Result: [V, V] in float64, symmetric, 1 on the diagonal; each value is that
 /// of TschuprowsT, by the rows that have both. [0, 0] before any update.
 /// State, NaN, errors, options: as in CramersVMatrix, with which it shares its

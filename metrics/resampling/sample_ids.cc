@@ -1,12 +1,10 @@
 #include "tally/metrics/resampling/sample_ids.h"
 
-#define XXH_INLINE_ALL
 #include <c10/util/Exception.h>
-#include <xxhash.h>
 
 #include <utility>
 
-#include "tally/state/parse_number.h"
+#include "tally/metrics/common/text_key.h"
 
 namespace tally {
 
@@ -26,11 +24,7 @@ SampleIds::SampleIds(const at::Tensor& integers) {
 SampleIds::SampleIds(const std::vector<std::string>& texts) {
   ids_.reserve(texts.size());
   for (const std::string& text : texts) {
-    const auto integer = internal::parse_number<std::int64_t>(text);
-    const bool is_integer = integer && std::to_string(*integer) == text;
-    ids_.push_back(is_integer ? *integer
-                              : static_cast<std::int64_t>(
-                                    XXH64(text.data(), text.size(), 0)));
+    ids_.push_back(internal::text_key(text));
   }
 }
 

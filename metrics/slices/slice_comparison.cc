@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tally/metrics/keys.h"
 #include "tally/metrics/slices/compared_parts.h"
 #include "tally/metrics/slices/slice_units.h"
 
@@ -79,11 +80,13 @@ std::vector<bool> counting_rows(const Metric& metric, AnyInputs inputs,
 /// Of the units that an input says; what is not one is left to the metric to
 /// refuse.
 SampleIds ids_in(const std::optional<InputRef>& input, std::int64_t rows) {
-  const auto* tensor = input ? input->as<at::Tensor>() : nullptr;
-  const bool fits = tensor != nullptr && tensor->dim() == 1 &&
-                    tensor->size(0) == rows &&
-                    at::isIntegralType(tensor->scalar_type(), false);
-  return SampleIds(fits ? *tensor : at::zeros({rows}, at::kLong));
+  const auto keys = input ? internal::InputConversion<Keys>::of(*input)
+                          : std::optional<Keys>();
+  const at::Tensor tensor = keys ? keys->tensor() : at::Tensor();
+  const bool fits = tensor.defined() && tensor.dim() == 1 &&
+                    tensor.size(0) == rows &&
+                    at::isIntegralType(tensor.scalar_type(), false);
+  return SampleIds(fits ? tensor : at::zeros({rows}, at::kLong));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/core/input_conversion.h"
 #include "tally/metrics/core/metric_traits.h"
+#include "tally/metrics/keys.h"
 #include "tally/metrics/resampling/replicate_weights.h"
 #include "tally/metrics/wrappers/stacked_results.h"
 #include "tally/state/state_parts.h"
@@ -198,18 +199,12 @@ std::optional<SampleIds> BootStrapper::take_ids(
     inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(place));
   }
   if (given.is_none()) return std::nullopt;
-  if (const auto* integers = given.as<at::Tensor>()) {
-    return SampleIds(*integers);
-  }
-  const auto texts = internal::InputConversion<TextList>::of(given);
-  if (!texts) {
+  const auto keys = internal::InputConversion<Keys>::of(given);
+  if (!keys) {
     internal::refuse_input_type(kName, place, inputs_, typeid(at::Tensor),
                                 given.type());
   }
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < texts->size(); ++i)
-    words.emplace_back((*texts)[i]);
-  return SampleIds(words);
+  return SampleIds(keys->tensor());
 }
 
 StateKey BootStrapper::key() const {

@@ -11,6 +11,62 @@ from tally._images import add_objects, check_images, is_images
 _TENSOR, _NONE, _TEXTS, _TEXT_LISTS, _TASKS, _IMAGES, _JOINED_IMAGES = range(7)
 
 
+def listed(value):
+    """The list of an array or series of texts or objects; other series as arrays."""
+    if isinstance(value, Tensor) or not hasattr(value, "__array__"):
+        return value
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return value
+    if not isinstance(value, (numpy.ndarray, numpy.generic)):
+        if hasattr(value, "__dlpack__"):
+            return value
+        value = numpy.asarray(value)
+    if value.dtype.kind == "S":
+        raise TypeError("expected texts as str, got bytes: decode them first")
+    return value.tolist() if value.dtype.kind in "UTO" else value
+
+
+def _first_of_each(value, place=""):
+    """Of the texts in nested lists and of all else, the first, and where it is."""
+    if isinstance(value, str):
+        return (place, value), None
+    if not isinstance(value, (list, tuple)):
+        return None, (place, value)
+    text = other = None
+    for i, item in enumerate(value):
+        found = _first_of_each(item, f"{place}[{i}]")
+        text, other = text or found[0], other or found[1]
+        if text and other:
+            break
+    return text, other
+
+
+def _refuse_texts(value):
+    """Raises TypeError if there are texts where numbers, or other texts, are expected."""
+    text, other = _first_of_each(value)
+    if text and other:
+        raise TypeError(
+            f"expected texts or numbers, not both: got {text[1]!r:.40} at {text[0]} and "
+            f"{other[1]!r:.40} ({type(other[1]).__name__}) at {other[0]}"
+        )
+    if text:
+        raise TypeError(f"expected numbers, got the text {text[1]!r:.40} at {text[0]}")
+
+
+def _tensor_of_list(value):
+    if any(isinstance(item, Tensor) for item in value):
+        raise TypeError(
+            "expected a tensor, got a list of tensors: torch.stack or torch.cat it"
+        )
+    try:
+        tensor = torch.tensor(value)
+    except (TypeError, ValueError, RuntimeError):
+        _refuse_texts(value)
+        raise
+    return torch.tensor(value, dtype=torch.float64) if tensor.is_floating_point() else tensor
+
+
 def tensor_of(value):
     """A tensor of a tensor, an array (of NumPy, or any with DLPack), or numbers.
 
@@ -18,6 +74,7 @@ def tensor_of(value):
     """
     if isinstance(value, Tensor):
         return value
+    value = listed(value)
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
         array = numpy.asarray(value)
@@ -33,20 +90,15 @@ def tensor_of(value):
     if isinstance(value, float):
         return torch.tensor(value, dtype=torch.float64)
     if isinstance(value, (list, tuple)):
-        if any(isinstance(item, Tensor) for item in value):
-            raise TypeError(
-                "expected a tensor, got a list of tensors: torch.stack or torch.cat it"
-            )
-        tensor = torch.tensor(value)
-        is_float = tensor.is_floating_point()
-        return torch.tensor(value, dtype=torch.float64) if is_float else tensor
+        return _tensor_of_list(value)
     raise TypeError(
         "expected a tensor, an array, numbers or texts, got "
         f"{type(value).__module__}.{type(value).__qualname__}"
     )
 
 
-def _is_texts(value):
+def is_texts(value):
+    """Whether it is a list of texts, which may be empty."""
     return isinstance(value, (list, tuple)) and all(isinstance(v, str) for v in value)
 
 
@@ -73,6 +125,7 @@ class _Encoder:
 
     def add(self, value, kind):
         """One input; `kind` is what the metric declares, if it does."""
+        value = listed(value)
         if value is None:
             self.kinds.append(_NONE)
         elif kind == "ragged" or (kind is None and is_images(value)):
@@ -84,12 +137,12 @@ class _Encoder:
             self.kinds.append(_TASKS)
             self._add_texts([str(name) for name in value])
             self.tensors.extend(tensor_of(each) for each in value.values())
-        elif _is_texts(value) and (value or kind == "text"):
+        elif is_texts(value) and (value or kind == "text"):
             self.kinds.append(_TEXTS)
             self._add_texts(value)
         elif (
             isinstance(value, (list, tuple))
-            and all(_is_texts(v) for v in value)
+            and all(is_texts(v) for v in value)
             and (any(value) or kind in ("text_lists", "tokens"))
         ):
             self.kinds += [_TEXT_LISTS, len(value)]
@@ -97,7 +150,10 @@ class _Encoder:
                 self._add_texts(texts)
         else:
             self.kinds.append(_TENSOR)
-            self.tensors.append(tensor_of(value))
+            tensor = tensor_of(value)
+            # An empty list has no type.
+            is_empty = isinstance(value, (list, tuple)) and not tensor.numel()
+            self.tensors.append(tensor.long() if is_empty and kind == "integer" else tensor)
 
 
 def encode(inputs, named, declared):

@@ -5,7 +5,7 @@ from torch import Tensor
 from tally._accumulator import OneMetric
 from tally._copies import Copyable
 from tally._errors import DistError, sync_error
-from tally._inputs import encode, tensor_of
+from tally._inputs import encode, is_texts, listed, tensor_of
 from tally._ranks import follow
 
 
@@ -13,10 +13,10 @@ def encode_ids(ids):
     """Ids as a tensor and as texts, one of which is None, or both without ids."""
     if ids is None or isinstance(ids, Tensor):
         return ids, None
-    listed = ids.tolist() if hasattr(ids, "tolist") else list(ids)
-    if listed and all(isinstance(each, str) for each in listed):
-        return None, listed
-    return tensor_of(ids), None
+    ids = listed(ids)
+    if not hasattr(ids, "__array__") and not hasattr(ids, "__dlpack__"):
+        ids = list(ids)
+    return (None, ids) if is_texts(ids) and ids else (tensor_of(ids), None)
 
 
 class RowMetric(Copyable):

@@ -259,11 +259,19 @@ TEST_F(TallyFormsTest, CocoFilesNeedNoAreasAndTakeIdsOfAllKinds) {
               HasSubstr("expected JSON, got something else at byte 15"));
   EXPECT_THAT(error(R"([{"image_id": 7.5}])"),
               HasSubstr("'image_id': expected an integer or a text, got 7.5"));
+  // The hashes of both are the same.
+  const auto in_image = [](const std::string& name) {
+    return R"({"image_id": ")" + name +
+           R"(", "category_id": 1, "bbox": [0, 0, 1, 1], "score": 1})";
+  };
+  EXPECT_THAT(error("[" + in_image("photo-000001.png") + ", " +
+                    in_image("axsndtji$L!0OPb_") + "]"),
+              HasSubstr("x.json: result 1: 'image_id': expected texts of "
+                        "different 64-bit hashes, got 'axsndtji$L!0OPb_' with "
+                        "that of 'photo-000001.png'; change one of them"));
   std::string others = "[";
   for (int i = 0; i < 8; ++i) {
-    others += std::string(i == 0 ? "" : ",") + R"({"image_id": ")" +
-              std::to_string(i) +
-              R"(.jpg", "category_id": 1, "bbox": [0, 0, 1, 1], "score": 1})";
+    others += (i == 0 ? "" : ",") + in_image(std::to_string(i) + ".jpg");
   }
   EXPECT_THAT(error(others + "]"),
               HasSubstr("got 8 of other images: image_id '0.jpg', '1.jpg', "

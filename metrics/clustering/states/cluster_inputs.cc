@@ -164,26 +164,33 @@ std::int64_t total_of(const at::Tensor& counts) {
 
 }  // namespace
 
-LabelPairs::State LabelPairs::observe(const at::Tensor& preds,
-                                      const at::Tensor& target) const {
-  clustering::check_label_pairs(preds, target);
+LabelPairs::State LabelPairs::observe(const Keys& preds,
+                                      const Keys& target) const {
+  if (num_classes_) {
+    preds.check_numbers("preds", *num_classes_);
+    target.check_numbers("target", *num_classes_);
+  }
+  const at::Tensor own = preds.beside(target.tensor());
+  const at::Tensor other = target.beside(preds.tensor());
+  clustering::check_label_pairs(own, other);
   const auto plain = [](const at::Tensor& labels) {
     return labels.to(at::kCPU, at::kLong).contiguous().view(-1);
   };
-  const at::Tensor rows = plain(preds);
-  const at::Tensor columns = plain(target);
+  const at::Tensor rows = plain(own);
+  const at::Tensor columns = plain(other);
   tables::check_label_range("preds", rows, num_classes_);
   tables::check_label_range("target", columns, num_classes_);
   State state;
   if (rows.numel() > 0) {
-    state.cells = Rows(tables::count_pairs(rows, columns).to(preds.device()));
+    state.cells = Rows(tables::count_pairs(rows, columns).to(own.device()));
   }
   return state;
 }
 
 ClusterSamples::State ClusterSamples::observe(const at::Tensor& data,
-                                              const at::Tensor& labels) const {
-  const auto points = clustering::labeled_points(data, labels, nan_policy_);
+                                              const Keys& labels) const {
+  const auto points =
+      clustering::labeled_points(data, labels.beside(data), nan_policy_);
   const at::ScalarType dtype = data.scalar_type();
   const bool is_narrow =
       dtype == at::kFloat || dtype == at::kHalf || dtype == at::kBFloat16;
@@ -209,8 +216,9 @@ clustering::KeptPoints clustering::kept_points(const Rows& data,
 }
 
 ClusterMoments::State ClusterMoments::observe(const at::Tensor& data,
-                                              const at::Tensor& labels) const {
-  const auto points = clustering::labeled_points(data, labels, nan_policy_);
+                                              const Keys& labels) const {
+  const auto points =
+      clustering::labeled_points(data, labels.beside(data), nan_policy_);
   if (points.data.size(0) == 0) return {};
   MergedMoments moments = moments_of_points(points);
   State state;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tally/metrics/clustering/inputs/declared_inputs.h"
+#include "tally/metrics/keys.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/state/fields.h"
 
@@ -44,7 +45,7 @@ class ClusterMoments {
       : ClusterMoments(metric_options.nan_policy()) {}
   explicit ClusterMoments(NanPolicy nan_policy) : nan_policy_(nan_policy) {}
 
-  State observe(const at::Tensor& data, const at::Tensor& labels) const;
+  State observe(const at::Tensor& data, const Keys& labels) const;
 
  private:
   NanPolicy nan_policy_;

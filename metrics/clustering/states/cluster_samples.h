@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "tally/metrics/clustering/inputs/declared_inputs.h"
+#include "tally/metrics/keys.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/state/fields.h"
 
@@ -11,7 +12,8 @@ namespace tally {
 /// Keeps all points with their labels: the observer of metrics on distances
 /// between points, which share it in a collection.
 ///
-/// update(data, labels): real [N, D] and integers [N]. Any numbers are labels.
+/// update(data, labels): real [N, D] and integers or texts [N]. Any numbers are
+/// labels.
 /// NaN: propagates; NanPolicy::kIgnore leaves the point out.
 /// Errors: c10::ValueError for other shapes, for D that changes, and for NaN
 /// with NanPolicy::kError; c10::TypeError for labels that are not integers and
@@ -32,7 +34,7 @@ class ClusterSamples {
       : ClusterSamples(metric_options.nan_policy()) {}
   explicit ClusterSamples(NanPolicy nan_policy) : nan_policy_(nan_policy) {}
 
-  State observe(const at::Tensor& data, const at::Tensor& labels) const;
+  State observe(const at::Tensor& data, const Keys& labels) const;
 
  private:
   NanPolicy nan_policy_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tally/metrics/clustering/inputs/declared_inputs.h"
+#include "tally/metrics/keys.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/tables/pair_counts.h"
 
@@ -15,8 +16,8 @@ namespace tally {
 /// Counts the pairs of a predicted and a true label: the observer of all
 /// metrics that compare two clusterings, which share it in a collection.
 ///
-/// update(preds, target): of one shape, any integer dtypes; each pair of
-/// elements is a sample. Any numbers are labels.
+/// update(preds, target): of one shape, any integer dtypes, or texts; each pair
+/// of elements is a sample. Any numbers are labels.
 /// State: PairCounts, on the inputs' device; pairs are counted on the CPU.
 /// Errors: c10::TypeError for floating-point labels, c10::ValueError for shapes
 /// that differ.
@@ -34,7 +35,7 @@ class LabelPairs {
     if (metric_options.validate_args()) num_classes_ = options.num_classes();
   }
 
-  State observe(const at::Tensor& preds, const at::Tensor& target) const;
+  State observe(const Keys& preds, const Keys& target) const;
 
  private:
   std::optional<std::int64_t> num_classes_;

@@ -95,11 +95,11 @@ class Fingerprint {
 
 MatchedDetections::State MatchedDetections::observe(
     const ImageObjectsList& preds, const ImageObjectsList& target,
-    const at::Tensor& image_ids) const {
+    const Keys& image_ids) const {
   TORCH_CHECK_VALUE(preds.size() == target.size(),
                     "expected preds and target of as many images, got ",
                     preds.size(), " and ", target.size());
-  const at::Tensor ids = read_ids(image_ids, preds.size());
+  const at::Tensor ids = read_ids(image_ids.tensor(), preds.size());
   const std::int64_t* id =
       ids.defined() ? ids.const_data_ptr<std::int64_t>() : nullptr;
   const detection::ReadRules found_rules{

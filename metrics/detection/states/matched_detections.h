@@ -10,6 +10,7 @@
 #include "tally/metrics/detection/options/match_rules.h"
 #include "tally/metrics/detection/options/object_shape.h"
 #include "tally/metrics/inputs.h"
+#include "tally/metrics/keys.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/state/fields.h"
 
@@ -37,7 +38,7 @@ class MatchedDetections {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kRagged, "detected objects of N images"},
       {"target", InputKind::kRagged, "annotated objects of N images"},
-      {"image_ids", InputKind::kInteger, "int ids of the images [N]",
+      {"image_ids", InputKind::kInteger, "int ids of the images [N], or texts",
        /*is_optional=*/true}};
   static constexpr const char* kUnit = "image";
   using State = MatchedDetectionsState;
@@ -51,7 +52,7 @@ class MatchedDetections {
         validate_(metric_options.validate_args()) {}
 
   State observe(const ImageObjectsList& preds, const ImageObjectsList& target,
-                const at::Tensor& image_ids = {}) const;
+                const Keys& image_ids = {}) const;
 
  private:
   internal::detection::MatchRules rules_;

@@ -23,8 +23,9 @@ constexpr std::int64_t kGrain = 32768;
 
 FeatureSamples::State FeatureSamples::observe(const at::Tensor& features,
                                               const at::Tensor& real,
-                                              const at::Tensor& ids) const {
-  const auto samples = features::separated(features, real, ids, options_);
+                                              const Keys& ids) const {
+  const auto samples =
+      features::separated(features, real, ids.tensor(), options_);
   return {features::kept_features(samples.real),
           features::kept_features(samples.generated),
           features::kept_ids(samples.real),
@@ -96,9 +97,9 @@ features::OrderedSamples features::ordered(const FeatureSamples::State& state) {
 }
 
 LogitSamples::State LogitSamples::observe(const at::Tensor& logits,
-                                          const at::Tensor& ids) const {
-  const auto samples =
-      internal::features::checked_samples("logits", logits, ids, options_);
+                                          const Keys& ids) const {
+  const auto samples = internal::features::checked_samples(
+      "logits", logits, ids.tensor(), options_);
   return {internal::features::kept_features(samples),
           internal::features::kept_ids(samples)};
 }

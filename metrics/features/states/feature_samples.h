@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "tally/metrics/features/inputs/declared_inputs.h"
+#include "tally/metrics/keys.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/state/fields.h"
 
@@ -12,14 +13,13 @@ namespace tally {
 /// generated samples one by one, which share it in a collection.
 ///
 /// update(features, real, ids = {}): real [N, D], whether they are of real
-/// samples, and ids of samples. Without ids a hash of its features stands for a
-/// sample's id, so that a value depends neither on the order of samples nor on
-/// how they were split over ranks.
-/// NaN: propagates; NanPolicy::kIgnore leaves the row out.
-/// Errors: c10::ValueError for other shapes, for D or a dtype that changes,
-/// for flags other than 0 and 1, and for NaN with NanPolicy::kError;
-/// c10::TypeError for flags and ids that are not integers and for complex or
-/// sparse features.
+/// samples, and ids of samples, integers or texts (see Keys). Without ids a
+/// hash of its features stands for a sample's id, so that a value depends
+/// neither on the order of samples nor on how they were split over ranks. NaN:
+/// propagates; NanPolicy::kIgnore leaves the row out. Errors: c10::ValueError
+/// for other shapes, for D or a dtype that changes, for flags other than 0 and
+/// 1, and for NaN with NanPolicy::kError; c10::TypeError for flags and ids that
+/// are not integers (or, ids, texts) and for complex or sparse features.
 class FeatureSamples {
  public:
   static constexpr const char* kName = "FeatureSamples";
@@ -40,7 +40,7 @@ class FeatureSamples {
       : options_(metric_options) {}
 
   State observe(const at::Tensor& features, const at::Tensor& real,
-                const at::Tensor& ids = {}) const;
+                const Keys& ids = {}) const;
 
  private:
   MetricOptions options_;

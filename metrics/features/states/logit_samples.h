@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "tally/metrics/inputs.h"
+#include "tally/metrics/keys.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/state/fields.h"
 
@@ -17,7 +18,7 @@ class LogitSamples {
   static constexpr const char* kName = "LogitSamples";
   static constexpr InputInfo kInputs[] = {
       {"logits", InputKind::kReal, "real [N, C]"},
-      {"ids", InputKind::kInteger, "ids of samples, int [N]", true}};
+      {"ids", InputKind::kInteger, "ids of samples, int or texts [N]", true}};
   /// Logits of float32 as they are, half and bfloat16 as float32, others as
   /// float64.
   struct State {
@@ -30,7 +31,7 @@ class LogitSamples {
   LogitSamples(const Options&, const MetricOptions& metric_options)
       : options_(metric_options) {}
 
-  State observe(const at::Tensor& logits, const at::Tensor& ids = {}) const;
+  State observe(const at::Tensor& logits, const Keys& ids = {}) const;
 
  private:
   MetricOptions options_;

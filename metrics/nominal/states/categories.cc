@@ -208,27 +208,34 @@ std::int64_t present_in(const nominal::Categories& column) {
 
 }  // namespace
 
-CategoryPairs::State CategoryPairs::observe(const at::Tensor& preds,
-                                            const at::Tensor& target) const {
-  internal::check_same_device("preds", preds, "target", target);
-  const auto a = nominal::categories_of("preds", preds, rules_, num_classes_);
-  const auto b = nominal::categories_of("target", target, rules_, num_classes_);
-  TORCH_CHECK_VALUE(preds.size(0) == target.size(0),
+CategoryPairs::State CategoryPairs::observe(const Keys& preds,
+                                            const Keys& target) const {
+  if (num_classes_) {
+    preds.check_numbers("preds", *num_classes_);
+    target.check_numbers("target", *num_classes_);
+  }
+  const at::Tensor own = preds.beside(target.tensor());
+  const at::Tensor other = target.beside(preds.tensor());
+  internal::check_same_device("preds", own, "target", other);
+  const auto a = nominal::categories_of("preds", own, rules_, num_classes_);
+  const auto b = nominal::categories_of("target", other, rules_, num_classes_);
+  TORCH_CHECK_VALUE(own.size(0) == other.size(0),
                     "expected as many rows in preds and target, got ",
-                    preds.sizes(), " and ", target.sizes());
+                    own.sizes(), " and ", other.sizes());
   State state;
   const at::Tensor cells = nominal::count_categories(a, b);
-  if (cells.size(0) > 0) state.cells = Rows(cells.to(preds.device()));
+  if (cells.size(0) > 0) state.cells = Rows(cells.to(own.device()));
   return state;
 }
 
-State ColumnPairs::observe(const at::Tensor& data) const {
-  internal::check_real("data", data);
-  TORCH_CHECK_VALUE(data.dim() == 2 && data.size(1) > 0,
+State ColumnPairs::observe(const Keys& data) const {
+  const at::Tensor& values = data.tensor();
+  internal::check_real("data", values);
+  TORCH_CHECK_VALUE(values.dim() == 2 && values.size(1) > 0,
                     "expected data of shape [N, V], V at least 1, got ",
-                    data.sizes());
-  const std::int64_t count = data.size(1);
-  const at::Tensor plain = data.detach().to(at::kCPU);
+                    values.sizes());
+  const std::int64_t count = values.size(1);
+  const at::Tensor plain = values.detach().to(at::kCPU);
   std::vector<nominal::Categories> columns;
   std::vector<std::int64_t> present;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -245,10 +252,10 @@ State ColumnPairs::observe(const at::Tensor& data) const {
     }
   }
   State state;
-  state.present = at::tensor(present, at::kLong).to(data.device());
+  state.present = at::tensor(present, at::kLong).to(values.device());
   if (!cells.empty()) {
     const at::Tensor all = at::cat(cells);
-    if (all.size(0) > 0) state.cells = Rows(all.to(data.device()));
+    if (all.size(0) > 0) state.cells = Rows(all.to(values.device()));
   }
   return state;
 }

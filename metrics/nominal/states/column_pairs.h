@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tally/metrics/inputs.h"
+#include "tally/metrics/keys.h"
 #include "tally/metrics/nominal/states/categories.h"
 #include "tally/metrics/tables/contingency.h"
 #include "tally/state/fields.h"
@@ -16,7 +17,7 @@ namespace tally {
 /// observer of matrices of association, which share it in a collection if
 /// they treat missing values alike.
 ///
-/// update(data): whole numbers [N, V] of any real dtype, any of them.
+/// update(data): whole numbers [N, V] of any real dtype, any of them, or texts.
 /// NaN: a missing value, see CategoryOptions::nan_strategy; it is dropped from
 /// the pairs of its column only.
 /// Errors: c10::ValueError for other shapes, for V that changes, for fractions,
@@ -26,7 +27,7 @@ class ColumnPairs {
  public:
   static constexpr const char* kName = "ColumnPairs";
   static constexpr InputInfo kInputs[] = {
-      {"data", InputKind::kReal, "categories [N, V]"}};
+      {"data", InputKind::kReal, "categories [N, V], as texts too"}};
   /// Merged by concatenation; equal cells are added up when they have become
   /// many. On the data's device; pairs are counted on the CPU.
   struct State {
@@ -49,7 +50,7 @@ class ColumnPairs {
   ColumnPairs(const Options& options, const MetricOptions& metric_options)
       : rules_(options, metric_options) {}
 
-  State observe(const at::Tensor& data) const;
+  State observe(const Keys& data) const;
 
  private:
   internal::nominal::MissingRules rules_;

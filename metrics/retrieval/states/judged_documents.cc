@@ -139,14 +139,15 @@ void JudgedDocuments::check_values(const at::Tensor& preds,
 
 DocumentState JudgedDocuments::observe(const at::Tensor& preds,
                                        const at::Tensor& target,
-                                       const at::Tensor& indexes,
-                                       const at::Tensor& doc_ids) const {
-  check(preds, target, indexes, doc_ids);
+                                       const Keys& indexes,
+                                       const Keys& doc_ids) const {
+  at::Tensor queries = indexes.beside(preds);
+  at::Tensor ids = doc_ids.beside(preds);
+  check(preds, target, queries, ids);
   at::Tensor scores = flat(preds);
   at::Tensor targets = flat(target);
-  at::Tensor queries = flat(indexes);
-  at::Tensor ids;
-  if (doc_ids.defined() && !keep_top_k_) ids = flat(doc_ids);
+  queries = flat(queries);
+  ids = ids.defined() && !keep_top_k_ ? flat(ids) : at::Tensor();
   const at::Tensor out = left_out(scores, targets);
   if (out.defined()) {
     const at::Tensor kept = out.logical_not().nonzero().squeeze(1);

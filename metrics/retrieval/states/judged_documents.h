@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "tally/metrics/inputs.h"
+#include "tally/metrics/keys.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/retrieval/kernels/ranked_queries.h"
 #include "tally/state/fields.h"
@@ -52,8 +53,8 @@ class JudgedDocuments {
       {"preds", InputKind::kFloat, "float scores [N, ...]"},
       {"target", InputKind::kReal, "int or float grades, 0 or more [N, ...]"},
       {"indexes", InputKind::kInteger,
-       "int queries, numbered over all batches and ranks [N, ...]"},
-      {"doc_ids", InputKind::kInteger, "int documents [N, ...]",
+       "int queries, numbered over all batches and ranks [N, ...], or texts"},
+      {"doc_ids", InputKind::kInteger, "int documents [N, ...], or texts",
        /*is_optional=*/true}};
   static constexpr const char* kUnit = "query";
   static constexpr std::size_t kUnitInput = 2;  // indexes
@@ -70,8 +71,7 @@ class JudgedDocuments {
         validate_(metric_options.validate_args()) {}
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
-                const at::Tensor& indexes,
-                const at::Tensor& doc_ids = {}) const;
+                const Keys& indexes, const Keys& doc_ids = {}) const;
 
  private:
   void check(const at::Tensor& preds, const at::Tensor& target,
