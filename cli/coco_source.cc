@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "tally/files/coco_files.h"
 #include "tally/metrics/detection/options/detection_options.h"
@@ -16,11 +17,15 @@ namespace tally::cli {
 namespace {
 
 constexpr const char* kMeanAveragePrecision = "MeanAveragePrecision";
+constexpr std::string_view kImageIds = "image_ids";
 
 class CocoSource final : public Source {
  public:
-  CocoSource(const Arguments& arguments, const std::set<ObjectShape>& shapes)
-      : paths_(arguments.coco), files_(paths_[0], paths_[1], shapes) {}
+  CocoSource(const Arguments& arguments, const std::set<ObjectShape>& shapes,
+             bool has_ids)
+      : paths_(arguments.coco), files_(paths_[0], paths_[1], shapes) {
+    if (has_ids) names_.emplace_back(kImageIds);
+  }
 
   std::int64_t rows() const override { return files_.image_ids().numel(); }
   std::int64_t bytes_per_row() const override {
@@ -38,32 +43,51 @@ class CocoSource final : public Source {
     return files_.categories();
   }
   std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
-    return {InputValue::of(files_.preds(begin, end)),
-            InputValue::of(files_.target(begin, end)),
-            InputValue::of(files_.image_ids().slice(0, begin, end))};
+    std::vector<InputValue> inputs = {
+        InputValue::of(files_.preds(begin, end)),
+        InputValue::of(files_.target(begin, end))};
+    if (names_.size() > inputs.size()) {
+      inputs.push_back(
+          InputValue::of(files_.image_ids().slice(0, begin, end)));
+    }
+    return inputs;
   }
 
  private:
   std::vector<std::string> paths_;
   files::CocoFiles files_;
-  std::vector<std::string> names_ = {"preds", "target", "image_ids"};
+  std::vector<std::string> names_ = {"preds", "target"};
 };
 
 void check_takes_objects(const MetricInputs& metric) {
-  const bool takes = metric.inputs.size() == 3 &&
+  const bool takes = metric.inputs.size() >= 2 &&
                      metric.inputs[0].kind == InputKind::kRagged &&
-                     metric.inputs[2].name == std::string_view("image_ids");
+                     metric.inputs[1].kind == InputKind::kRagged;
   TORCH_CHECK_VALUE(takes, "--coco: ", metric.name,
                     " takes no objects of images");
 }
 
-/// What a metric compares.
-ObjectShape shape_of(const std::string& text) {
+bool takes_ids(const MetricInputs& metric) {
+  return std::any_of(
+      metric.inputs.begin(), metric.inputs.end(),
+      [](const InputInfo& input) { return input.name == kImageIds; });
+}
+
+/// Adds what a metric compares, or what the metrics in it do.
+void add_shapes(const std::string& text, std::set<ObjectShape>& shapes) {
   const MetricSpec spec = parse_metric_spec(text);
+  for (const OptionInfo& option : builtin_registry().at(spec.name).options) {
+    const auto inner = spec.options.find(option.name);
+    if (!option.is_metric || inner == spec.options.end()) continue;
+    for (const auto& [name, metric] : parse_items(inner->second)) {
+      add_shapes(metric, shapes);
+    }
+    return;
+  }
   const auto option = spec.options.find("iou_type");
   ObjectShape shape = ObjectShape::kBbox;
   if (option != spec.options.end()) OptionRef(shape).set(option->second);
-  return shape;
+  shapes.insert(shape);
 }
 
 /// The options of the one MeanAveragePrecision, if it is that.
@@ -159,9 +183,11 @@ std::unique_ptr<Source> open_coco(const Arguments& arguments,
   std::set<ObjectShape> shapes;
   for (const MetricInputs& metric : metrics) {
     check_takes_objects(metric);
-    shapes.insert(shape_of(metric.text));
+    add_shapes(metric.text, shapes);
   }
-  return std::make_unique<CocoSource>(arguments, shapes);
+  return std::make_unique<CocoSource>(
+      arguments, shapes,
+      std::any_of(metrics.begin(), metrics.end(), takes_ids));
 }
 
 void add_class_metrics(CollectionConfig& config) {

@@ -139,6 +139,61 @@ TEST_F(TallyCocoTest, ReadsMasks) {
   EXPECT_NEAR(values[1].get<double>(), 1, 1e-12);
 }
 
+// By hand: the first cat overlaps by 0.6, the others and the dog are equal.
+TEST_F(TallyCocoTest, OverlapsOfBoxes) {
+  const auto values = [&](const std::string& metric, const char* ranks) {
+    return parsed(evaluate({"--format", "json", "--ranks", ranks, "--metrics",
+                            "o=" + metric + "(class_metrics=true)"}))
+        .at("metrics");
+  };
+  for (const char* ranks : {"1", "3"}) {
+    const Json iou = values("IntersectionOverUnion", ranks);
+    EXPECT_NEAR(iou.at("o.iou").get<double>(), 2.6 / 3, 1e-12);
+    EXPECT_EQ(iou.at("o.classes"), Json({3, 5}));
+    EXPECT_NEAR(iou.at("o.iou_per_class")[0].get<double>(), 0.8, 1e-12);
+    EXPECT_EQ(iou.at("o.iou_per_class")[1], 1.0);
+    // The hull is the larger box, and the centers are 2 apart in it.
+    EXPECT_NEAR(values("GeneralizedIntersectionOverUnion", ranks)
+                    .at("o.giou")
+                    .get<double>(),
+                2.6 / 3, 1e-12);
+    EXPECT_NEAR(values("DistanceIntersectionOverUnion", ranks)
+                    .at("o.diou")
+                    .get<double>(),
+                (2.6 - 4.0 / 200) / 3, 1e-12);
+    EXPECT_LT(values("CompleteIntersectionOverUnion", ranks)
+                  .at("o.ciou")
+                  .get<double>(),
+              (2.6 - 4.0 / 200) / 3);
+  }
+}
+
+TEST_F(TallyCocoTest, OverlapsThatAreTooSmallAreLeftOut) {
+  const Json values =
+      parsed(evaluate({"--format", "json", "--metrics",
+                       "i=IntersectionOverUnion(class_metrics=true, "
+                       "iou_threshold=0.75)"}))
+          .at("metrics");
+  EXPECT_EQ(values.at("i.iou"), 1.0);
+  EXPECT_EQ(values.at("i.iou_per_class"), Json({1.0, 1.0}));
+}
+
+TEST_F(TallyCocoTest, OverlapsAndPrecisionsTogether) {
+  const Json map = parsed(evaluate({"--format", "json"})).at("metrics");
+  for (const char* ranks : {"1", "3"}) {
+    const Json all =
+        parsed(evaluate({"--format", "json", "--ranks", ranks, "--metrics",
+                         "a=MeanAveragePrecision; i=IntersectionOverUnion; "
+                         "m=MinMaxMetric(metric=MeanAverageRecall(iou_type="
+                         "segm))"}))
+            .at("metrics");
+    for (const auto& [key, value] : map.items()) {
+      EXPECT_EQ(all.at("a." + key), value) << key;
+    }
+    EXPECT_NEAR(all.at("i.iou").get<double>(), 2.6 / 3, 1e-12);
+  }
+}
+
 TEST_F(TallyCocoTest, BadFilesNameTheItem) {
   const auto refused = [&](const std::string& results) {
     const Program::Result result =
@@ -163,6 +218,14 @@ TEST_F(TallyCocoTest, BadFilesNameTheItem) {
       HasSubstr(
           "bad.json, image 9: preds of image 9: expected boxes of no negative "
           "width or height, got -1 x 1 for box 0"));
+  const Program::Result overlap = run_program(
+      {"cli/tally", "evaluate", "--metrics", "IntersectionOverUnion", "--coco",
+       annotations_,
+       folder_.write("bad.json", R"([{"image_id": 9, "category_id": 3,
+                                      "bbox": [1, 1, -1, 1], "score": 1}])")});
+  EXPECT_THAT(overlap.errors,
+              HasSubstr("bad.json, image 9: preds: expected boxes of no "
+                        "negative width or height, got -1 x 1 for box 0"));
   const Program::Result other = evaluate({"--metrics", "MeanSquaredError"});
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.errors, HasSubstr("MeanSquaredError takes no objects"));
