@@ -167,10 +167,9 @@ std::string file_of(const std::string& place) {
 /// is only of use where a row has several values.
 std::string without_position(const std::string& message, bool is_single) {
   static const std::regex kPosition(" at position ([0-9]+)");
-  static const std::regex kImage(" of image 0: ");
-  return std::regex_replace(
-      std::regex_replace(message, kImage, ": "), kPosition,
-      is_single ? "" : " at position $1 of the row");
+  static const std::regex kImage(" (?:of|in) image 0\\b(?! \\(id)");
+  return std::regex_replace(std::regex_replace(message, kImage, ""), kPosition,
+                            is_single ? "" : " at position $1 of the row");
 }
 
 }  // namespace
