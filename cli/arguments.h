@@ -37,6 +37,7 @@ struct Arguments {
   std::vector<std::string> inputs;
   std::vector<std::string> input_names;  // of all inputs, or none
   std::vector<std::string> coco;         // annotations and results
+  std::vector<std::string> folders;      // of the images of coco, or none
   std::vector<std::string> csv;          // files, folders and patterns
   std::string columns;
   std::vector<std::string> by;  // columns whose values divide the rows

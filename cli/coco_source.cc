@@ -8,19 +8,28 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "tally/files/coco_files.h"
+#include "tally/files/file_list.h"
 #include "tally/metrics/detection/options/detection_options.h"
 
 namespace tally::cli {
 namespace {
 
 constexpr const char* kMeanAveragePrecision = "MeanAveragePrecision";
+constexpr std::string_view kImageIds = "image_ids";
 
 class CocoSource final : public Source {
  public:
-  CocoSource(const Arguments& arguments, const std::set<ObjectShape>& shapes)
-      : paths_(arguments.coco), files_(paths_[0], paths_[1], shapes) {}
+  CocoSource(const Arguments& arguments, const std::set<ObjectShape>& shapes,
+             bool has_ids)
+      : paths_(coco_paths(arguments)),
+        files_(paths_.front(),
+               std::vector<std::string>(paths_.begin() + 1, paths_.end()),
+               shapes) {
+    if (has_ids) names_.emplace_back(kImageIds);
+  }
 
   std::int64_t rows() const override { return files_.image_ids().numel(); }
   std::int64_t bytes_per_row() const override {
@@ -30,7 +39,12 @@ class CocoSource final : public Source {
   const std::vector<std::string>& names() const override { return names_; }
   std::string remarks() const override { return files_.remarks(); }
   std::string place(std::int64_t row) override {
-    return paths_[1] + ", image " +
+    std::vector<std::string> paths;
+    for (const std::size_t file : files_.files_of(row)) {
+      paths.push_back(paths_[file + 1]);
+    }
+    if (paths.empty()) paths.push_back(paths_.front());
+    return c10::Join(" and ", paths) + ", image " +
            std::to_string(files_.image_ids()[row].item<std::int64_t>());
   }
   std::string file_names() const override { return c10::Join(", ", paths_); }
@@ -38,32 +52,56 @@ class CocoSource final : public Source {
     return files_.categories();
   }
   std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
-    return {InputValue::of(files_.preds(begin, end)),
-            InputValue::of(files_.target(begin, end)),
-            InputValue::of(files_.image_ids().slice(0, begin, end))};
+    std::vector<InputValue> inputs = {
+        InputValue::of(files_.preds(begin, end)),
+        InputValue::of(files_.target(begin, end))};
+    if (names_.size() > inputs.size()) {
+      inputs.push_back(InputValue::of(files_.image_ids().slice(0, begin, end)));
+    }
+    return inputs;
   }
 
  private:
-  std::vector<std::string> paths_;
+  std::vector<std::string> paths_;  // of annotations, and of results
   files::CocoFiles files_;
-  std::vector<std::string> names_ = {"preds", "target", "image_ids"};
+  std::vector<std::string> names_ = {"preds", "target"};
 };
 
-void check_takes_objects(const MetricInputs& metric) {
-  const bool takes = metric.inputs.size() == 3 &&
-                     metric.inputs[0].kind == InputKind::kRagged &&
-                     metric.inputs[2].name == std::string_view("image_ids");
-  TORCH_CHECK_VALUE(takes, "--coco: ", metric.name,
-                    " takes no objects of images");
+bool takes_ids(const MetricInputs& metric) {
+  return std::any_of(
+      metric.inputs.begin(), metric.inputs.end(),
+      [](const InputInfo& input) { return input.name == kImageIds; });
 }
 
-/// What a metric compares.
-ObjectShape shape_of(const std::string& text) {
+/// Adds what a metric compares, or what the metrics in it do.
+void add_shapes(const std::string& text, std::set<ObjectShape>& shapes) {
   const MetricSpec spec = parse_metric_spec(text);
+  for (const OptionInfo& option : builtin_registry().at(spec.name).options) {
+    const auto inner = spec.options.find(option.name);
+    if (!option.is_metric || inner == spec.options.end()) continue;
+    for (const auto& [name, metric] : parse_items(inner->second)) {
+      add_shapes(metric, shapes);
+    }
+    return;
+  }
   const auto option = spec.options.find("iou_type");
   ObjectShape shape = ObjectShape::kBbox;
   if (option != spec.options.end()) OptionRef(shape).set(option->second);
-  return shape;
+  shapes.insert(shape);
+}
+
+/// Adds an option to the text of a metric that does not have it.
+void add_option(const std::string& name, const std::string& value,
+                std::string& text) {
+  const MetricSpec spec = parse_metric_spec(text);
+  if (spec.options.count(name) != 0) return;
+  const std::string option = name + "=" + value;
+  const std::size_t end = text.rfind(')');
+  if (end == std::string::npos) {
+    text += "(" + option + ")";
+  } else {
+    text.insert(end, (spec.options.empty() ? "" : ", ") + option);
+  }
 }
 
 /// The options of the one MeanAveragePrecision, if it is that.
@@ -156,27 +194,42 @@ std::string category_table(const Results& results, const std::string& recall,
 
 std::unique_ptr<Source> open_coco(const Arguments& arguments,
                                   const std::vector<MetricInputs>& metrics) {
+  TORCH_CHECK_VALUE(arguments.folders.empty(),
+                    "--folders: expected metrics of segments, which have "
+                    "images, got ",
+                    metrics.front().name);
   std::set<ObjectShape> shapes;
-  for (const MetricInputs& metric : metrics) {
-    check_takes_objects(metric);
-    shapes.insert(shape_of(metric.text));
-  }
-  return std::make_unique<CocoSource>(arguments, shapes);
+  for (const MetricInputs& metric : metrics) add_shapes(metric.text, shapes);
+  return std::make_unique<CocoSource>(
+      arguments, shapes,
+      std::any_of(metrics.begin(), metrics.end(), takes_ids));
+}
+
+std::vector<std::string> coco_paths(const Arguments& arguments) {
+  const std::string& first = arguments.coco.front();
+  const std::size_t count = files::list_files({first}).size();
+  TORCH_CHECK_VALUE(count == 1, "--coco: expected one file of annotations in ",
+                    "front, got ", count, " in ", first);
+  return files::list_files(arguments.coco);
 }
 
 void add_class_metrics(CollectionConfig& config) {
-  constexpr const char* kOption = "class_metrics";
+  for (CollectionConfig::Member& member : config.members) {
+    if (parse_metric_spec(member.text).name == kMeanAveragePrecision) {
+      add_option("class_metrics", "true", member.text);
+    }
+  }
+}
+
+void add_options(
+    const std::vector<std::pair<std::string, std::string>>& options,
+    CollectionConfig& config) {
   for (CollectionConfig::Member& member : config.members) {
     const MetricSpec spec = parse_metric_spec(member.text);
-    if (spec.name != kMeanAveragePrecision || spec.options.count(kOption)) {
-      continue;
-    }
-    const std::size_t end = member.text.rfind(')');
-    const std::string option = std::string(kOption) + "=true";
-    if (end == std::string::npos) {
-      member.text += "(" + option + ")";
-    } else {
-      member.text.insert(end, (spec.options.empty() ? "" : ", ") + option);
+    for (const OptionInfo& known : builtin_registry().at(spec.name).options) {
+      for (const auto& [name, value] : options) {
+        if (name == known.name) add_option(name, value, member.text);
+      }
     }
   }
 }

@@ -8,8 +8,9 @@ namespace tally::cli {
 namespace {
 
 constexpr const char* kOptions =
-    "--metrics --config --inputs --coco --csv --columns --delimiter --decimal "
-    "--missing --encoding --labels --class-names --by --slices --interval "
+    "--metrics --config --inputs --coco --folders --csv --columns --delimiter "
+    "--decimal --missing --encoding --labels --class-names --by --slices "
+    "--interval "
     "--interval-method --ids "
     "--groups "
     "--batch-size --ranks --split --strict --quiet --output";

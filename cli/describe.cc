@@ -10,11 +10,10 @@
 #include <optional>
 #include <sstream>
 
+#include "tally/cli/feeds.h"
+#include "tally/cli/metric_facts.h"
 #include "tally/metrics/common/did_you_mean.h"
-#include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/registry/search.h"
-#include "tally/metrics/sampling.h"
-#include "tally/metrics/warnings.h"
 #include "tally/state/joined.h"
 
 namespace tally::cli {
@@ -82,14 +81,6 @@ std::string options_text(const std::vector<OptionInfo>& options,
   return text;
 }
 
-/// The option that holds the wrapped metric; empty for other metrics.
-std::string inner_option(const MetricEntry& entry) {
-  for (const OptionInfo& option : entry.options) {
-    if (option.is_metric) return option.name;
-  }
-  return "";
-}
-
 /// For a wrapper, the inputs that differ from those of the wrapped metric.
 std::vector<InputInfo> own_inputs(const Registry& registry,
                                   const MetricEntry& entry) {
@@ -125,22 +116,34 @@ std::string inputs_text(const Registry& registry, const MetricEntry& entry) {
   return aligned(lines, "  ");
 }
 
+std::string files_text(const Registry& registry, const MetricEntry& entry) {
+  const auto inputs = read_inputs(registry, entry);
+  return inputs ? feeds_text(*inputs)
+                : "those of '" + inner_option(entry) + "'";
+}
+
+/// In a word for each kind of files.
+std::string files_tags(const Registry& registry, const MetricEntry& entry) {
+  const auto inputs = read_inputs(registry, entry);
+  if (!inputs) return files_text(registry, entry);
+  const std::vector<Feed> feeds = feeds_of(*inputs);
+  return feeds.empty() ? "no file" : internal::joined(" ", feeds, tag_of);
+}
+
+void add_files(const Registry& registry, const MetricEntry& entry,
+               nlohmann::ordered_json& json) {
+  const auto inputs = read_inputs(registry, entry);
+  nlohmann::ordered_json& files = json["files"];
+  if (!inputs) return;  // null: those of its metric
+  files = nlohmann::ordered_json::array();
+  for (const Feed feed : feeds_of(*inputs)) files.push_back(tag_of(feed));
+  if (files.empty()) json["no_files"] = feeds_text(*inputs);
+}
+
 const char* answer(const MetricEntry& entry, std::optional<bool> value,
                    const char* neither) {
   if (value) return *value ? "yes" : "no";
   return entry.is_wrapper ? "same as the wrapped metric" : neither;
-}
-
-/// What it may warn about; a wrapper of what its metric warns about.
-std::vector<NoteKind> notes_of(const Registry& registry,
-                               const MetricEntry& entry) {
-  std::vector<NoteKind> kinds;
-  if (entry.is_wrapper || !entry.make) return kinds;
-  const AnyState state = registry.make(entry.example())->make_state();
-  for (const auto& each : internal::notes_of(&state)) {
-    kinds.push_back(each.note.kind());
-  }
-  return kinds;
 }
 
 std::string warnings_text(const Registry& registry, const MetricEntry& entry) {
@@ -149,48 +152,6 @@ std::string warnings_text(const Registry& registry, const MetricEntry& entry) {
     text += "  " + std::string(kind.text) + "\n      " + kind.advice + "\n";
   }
   return text.empty() ? "" : "\nwarnings\n" + text;
-}
-
-/// How intervals are made: the method that is chosen, and others; and those of
-/// each class, or of all together, where averages have none of these.
-struct IntervalWords {
-  std::vector<std::string> methods;
-  std::map<std::string, std::vector<std::string>> with_average;
-  std::string unit;
-};
-
-std::optional<IntervalWords> interval_words(const Registry& registry,
-                                            const MetricEntry& entry) {
-  if (entry.is_wrapper || !entry.make) return std::nullopt;
-  IntervalWords words;
-  const auto names_of = [](const Metric& metric) {
-    std::vector<std::string> names;
-    for (const IntervalMethod method : interval_methods(metric)) {
-      names.push_back(internal::OptionType<IntervalMethod>::print(method));
-    }
-    return names;
-  };
-  const auto metric = registry.make(entry.example());
-  words.methods = names_of(*metric);
-  words.unit = metric->sampling().unit;
-  for (const OptionInfo& option : entry.options) {
-    if (option.name != "average") continue;
-    for (const char* average : {"micro", "none"}) {
-      if (option.expected.find(average) == std::string::npos) continue;
-      const std::string required = entry.summary.required;
-      const auto other = registry.make(c10::str(entry.name, "(", required,
-                                                required.empty() ? "" : ", ",
-                                                "average=", average, ")"));
-      std::vector<std::string> more;
-      for (const std::string& name : names_of(*other)) {
-        if (std::count(words.methods.begin(), words.methods.end(), name) == 0) {
-          more.push_back(name);
-        }
-      }
-      if (!more.empty()) words.with_average[average] = std::move(more);
-    }
-  }
-  return words;
 }
 
 std::string interval_methods_text(const IntervalWords& words) {
@@ -238,7 +199,11 @@ nlohmann::ordered_json match_json(const Registry& registry,
                                   const Losses& losses,
                                   const MetricMatch& match) {
   const auto entry = registry.entries().find(match.text);
-  if (entry != registry.entries().end()) return summary_json(entry->second);
+  if (entry != registry.entries().end()) {
+    auto json = summary_json(entry->second);
+    add_files(registry, entry->second, json);
+    return json;
+  }
   const auto loss = losses.find(match.text);
   if (loss != losses.end()) return summary_json(loss->second);
   return {{"name", match.text}, {"domain", match.domain}, {"what", match.what}};
@@ -317,6 +282,7 @@ nlohmann::ordered_json metric_json(const Registry& registry,
     json["warnings"].push_back(
         {{"name", kind.name}, {"what", kind.text}, {"advice", kind.advice}});
   }
+  add_files(registry, entry, json);
   if (const std::string inner = inner_option(entry); !inner.empty()) {
     json["other_inputs"] = inner;  // are those of this option's metric
   }
@@ -359,7 +325,10 @@ std::string list_metrics(const Registry& registry,
   for (const MetricMatch& match : search.matches()) {
     std::vector<Line>& lines = domains[match.domain];
     if (lines.empty()) order.push_back(match.domain);
-    lines.push_back({match.text, match.what, ""});
+    const auto entry = registry.entries().find(match.text);
+    const bool is_metric = entry != registry.entries().end();
+    lines.push_back({match.text, match.what,
+                     is_metric ? files_tags(registry, entry->second) : ""});
     json.push_back(match_json(registry, losses, match));
   }
   if (words.empty()) std::sort(order.begin(), order.end());
@@ -392,6 +361,7 @@ std::string describe_metric(const Registry& registry, const std::string& name,
     return metric_json(registry, entry).dump(1) + "\n";
   }
   std::vector<Line> facts = {
+      {"files", files_text(registry, entry), ""},
       {"range", entry.summary.range, ""},
       {"differentiable", answer(entry, entry.is_differentiable, "no"), ""},
       {"higher is better", answer(entry, entry.higher_is_better, "neither"),

@@ -79,8 +79,8 @@ class EvaluateParser {
       std::vector<std::string> values;
       if (equals != word.npos) values.push_back(word.substr(equals + 1));
       const bool takes_more = name == "--inputs" || name == "--columns" ||
-                              name == "--csv" ||
-                              (name == "--coco" && values.size() < 2);
+                              name == "--csv" || name == "--coco" ||
+                              name == "--folders";
       while (i < words.size() && (takes_more || values.empty()) &&
              option_name(words[i]).empty()) {
         values.push_back(words[i++]);
@@ -134,10 +134,9 @@ class EvaluateParser {
     TORCH_CHECK_VALUE(sources == 1,
                       "expected one of --inputs, --csv and --coco, got ",
                       sources == 0 ? "none" : "several");
-    TORCH_CHECK_VALUE(a.coco.empty() || a.coco.size() == 2,
-                      "--coco: expected two files, annotations and results, "
-                      "got ",
-                      a.coco.size());
+    TORCH_CHECK_VALUE(a.coco.size() != 1,
+                      "--coco: expected annotations and, behind them, one or "
+                      "more files of results, got one file");
     TORCH_CHECK_VALUE(
         a.input_names.empty() || a.input_names.size() == a.inputs.size(),
         "--inputs: expected names for all files or for none, got ",
@@ -152,6 +151,8 @@ class EvaluateParser {
           given_.count(option) == 0 || fits, option, ": requires --csv",
           is_columns ? ", or a .jsonl or .npz file as --inputs" : "");
     }
+    TORCH_CHECK_VALUE(a.folders.empty() || !a.coco.empty(),
+                      "--folders: requires --coco");
     TORCH_CHECK_VALUE(given_.count("--encoding") == 0 || a.coco.empty(),
                       "--encoding: requires --csv or --inputs");
     TORCH_CHECK_VALUE(a.by.empty() || !a.csv.empty(), "--by: requires --csv");
@@ -168,9 +169,11 @@ class EvaluateParser {
                         "use --columns to choose them");
     }
     const bool is_id = id_path(a) == files::kStandardInput;
-    TORCH_CHECK_VALUE(
-        std::count(a.csv.begin(), a.csv.end(), files::kStandardInput) < 2,
-        "--csv: expected - once");
+    for (const auto* paths : {&a.csv, &a.coco}) {
+      TORCH_CHECK_VALUE(
+          std::count(paths->begin(), paths->end(), files::kStandardInput) < 2,
+          paths == &a.csv ? "--csv" : "--coco", ": expected - once");
+    }
     const auto inputs =
         std::count(a.inputs.begin(), a.inputs.end(), files::kStandardInput) +
         is_id;
@@ -233,6 +236,12 @@ class EvaluateParser {
        [this](const Values& v) {
          for (const std::string& path : v) {
            arguments_.coco.push_back(user_path(path));
+         }
+       }},
+      {"--folders",
+       [this](const Values& v) {
+         for (const std::string& path : v) {
+           arguments_.folders.push_back(user_path(path));
          }
        }},
       {"--csv",

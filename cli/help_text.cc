@@ -28,9 +28,12 @@ const char* const kHelp =
                                       optionally named: preds=a,target=b
                                       (default: matched by name); of .jsonl
                                       files keys, of .npz files arrays
-    --coco FILE FILE                  annotations and results of object
+    --coco FILE FILE ...              annotations and results of object
                                       detection, as COCO's .json files (default
-                                      metric: MeanAveragePrecision)
+                                      metric: MeanAveragePrecision), or of
+                                      panoptic segmentation
+    --folders DIR DIR ...             of the images of panoptic files (default:
+                                      named as these, without .json)
     --delimiter C                     field delimiter of --csv: a character or
                                       tab (default: comma)
     --decimal point|comma             of numbers of --csv (default: point)

@@ -163,10 +163,12 @@ std::string file_of(const std::string& place) {
   return end == std::string::npos ? "" : place.substr(0, end + 2);
 }
 
-/// The position within a row is only of use where a row has several values.
+/// Of a message about one row that is named elsewhere. The position within it
+/// is only of use where a row has several values.
 std::string without_position(const std::string& message, bool is_single) {
   static const std::regex kPosition(" at position ([0-9]+)");
-  return std::regex_replace(message, kPosition,
+  static const std::regex kImage(" (?:of|in) image 0\\b(?! \\(id)");
+  return std::regex_replace(std::regex_replace(message, kImage, ""), kPosition,
                             is_single ? "" : " at position $1 of the row");
 }
 

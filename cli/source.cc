@@ -9,7 +9,9 @@
 
 #include "tally/cli/coco_source.h"
 #include "tally/cli/columns.h"
+#include "tally/cli/feeds.h"
 #include "tally/cli/files_source.h"
+#include "tally/cli/panoptic_source.h"
 #include "tally/cli/wanted.h"
 #include "tally/files/csv.h"
 #include "tally/files/file_kind.h"
@@ -198,11 +200,44 @@ class JsonSource final : public Source {
   std::string remarks_;
 };
 
+/// What the arguments pass, one of which each input is read from.
+std::vector<Feed> feeds_in(const Arguments& arguments) {
+  if (!arguments.coco.empty()) return {Feed::kCoco, Feed::kPanoptic};
+  if (!arguments.csv.empty()) return {Feed::kCsv};
+  if (is_json_lines(arguments)) return {Feed::kJsonLines};
+  if (is_archive(arguments)) return {Feed::kArrays};
+  return {Feed::kArrays, Feed::kTexts};
+}
+
+/// Whether metrics are read from COCO's panoptic files, not from those of
+/// objects. Throws unless that is so of all or of none.
+bool are_of_segments(const std::vector<MetricInputs>& metrics) {
+  const auto is_of_segments = [](const MetricInputs& metric) {
+    const auto feeds = feeds_of(metric.inputs);
+    return std::find(feeds.begin(), feeds.end(), Feed::kPanoptic) !=
+           feeds.end();
+  };
+  const bool is_first = is_of_segments(metrics.front());
+  for (const MetricInputs& metric : metrics) {
+    TORCH_CHECK_VALUE(is_of_segments(metric) == is_first,
+                      "--coco: expected metrics of objects, or of segments, ",
+                      "got ", metrics.front().name, " and ", metric.name,
+                      ": evaluate them one by one");
+  }
+  return is_first;
+}
+
 }  // namespace
 
 std::unique_ptr<Source> open_source(const Arguments& arguments,
                                     const std::vector<MetricInputs>& metrics) {
-  if (!arguments.coco.empty()) return open_coco(arguments, metrics);
+  for (const MetricInputs& metric : metrics) {
+    check_feeds(metric.name, metric.inputs, feeds_in(arguments));
+  }
+  if (!arguments.coco.empty()) {
+    return are_of_segments(metrics) ? open_panoptic(arguments)
+                                    : open_coco(arguments, metrics);
+  }
   if (!arguments.csv.empty()) {
     return std::make_unique<CsvSource>(arguments, metrics);
   }

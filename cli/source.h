@@ -28,6 +28,10 @@ class Source {
     static const files::Categories kNone;
     return kNone;
   }
+  /// Options that the files tell, as text, for metrics that have them.
+  virtual std::vector<std::pair<std::string, std::string>> options() const {
+    return {};
+  }
   /// Where the user finds a row: "x.csv, line 7".
   virtual std::string place(std::int64_t row) {
     return "row " + std::to_string(row);

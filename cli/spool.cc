@@ -49,6 +49,7 @@ std::vector<Original> originals_of(const Arguments& arguments) {
     }
   };
   add(arguments.csv, arguments.encoding);
+  add(arguments.coco, Encoding::kUtf8);
   for (const std::string& input : arguments.inputs) {
     add({input}, arguments.encoding);
   }

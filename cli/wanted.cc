@@ -11,17 +11,13 @@
 #include <utility>
 
 #include "tally/cli/columns.h"
+#include "tally/cli/feeds.h"
 #include "tally/files/file_kind.h"
 #include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/core/input_order.h"
 
 namespace tally::cli {
 namespace {
-
-std::string words_of(const InputInfo& input) {
-  const std::string words = input.words;
-  return input.kind == InputKind::kTasks ? "a map of names to " + words : words;
-}
 
 /// How names are read where a metric only tells values apart. Numbers from 0
 /// are for metrics with as many of them as an option says, or of few
@@ -39,34 +35,23 @@ std::optional<files::CsvKind> names_of(const InputInfo& input) {
 
 void narrow(Wanted& wanted, const std::string& metric, const InputInfo& input) {
   const std::string refusal =
-      metric + ": expected " + input.name + " to be " + words_of(input);
-  const InputKind kind = input.kind;
-  const bool is_any = kind == InputKind::kAny;
-  const bool is_real = kind == InputKind::kReal || is_any;
-  if (!is_real && kind != InputKind::kInteger) {
-    wanted.takes_int = false;
-    wanted.refused_int = refusal;
-  }
-  if (!is_real && kind != InputKind::kFloat) {
-    wanted.takes_float = false;
-    wanted.refused_float = refusal;
-  }
+      metric + ": expected " + input.name + " to be " + described(input);
+  const InputForms forms = forms_of(input);
+  const auto refuse = [&](bool is_taken, bool& takes, std::string& refused) {
+    if (is_taken) return;
+    takes = false;
+    refused = refusal;
+  };
+  refuse(forms.is_int, wanted.takes_int, wanted.refused_int);
+  refuse(forms.is_float, wanted.takes_float, wanted.refused_float);
+  refuse(forms.is_texts, wanted.takes_several, wanted.refused_several);
+  refuse(forms.is_text, wanted.takes_texts, wanted.refused_texts);
   const auto names = names_of(input);
   if (!names || (wanted.names && wanted.names != names)) {
     wanted.has_other_values = true;
   }
   wanted.names = wanted.has_other_values ? std::nullopt : names;
-  const bool is_words = kind == InputKind::kTokens;
-  const bool is_lists = kind == InputKind::kTextLists;
-  if (!is_lists && !is_words) {
-    wanted.takes_several = false;
-    wanted.refused_several = refusal;
-  }
-  if (!is_lists && !is_words && kind != InputKind::kText) {
-    wanted.takes_texts = false;
-    wanted.refused_texts = refusal;
-  }
-  std::string& text = is_words ? wanted.words : wanted.whole;
+  std::string& text = forms.is_words ? wanted.words : wanted.whole;
   if (text.empty()) text = refusal;
   TORCH_CHECK_VALUE(wanted.words.empty() || wanted.whole.empty(), wanted.words,
                     ", and ", wanted.whole, ": evaluate them one by one");

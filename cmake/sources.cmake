@@ -790,11 +790,14 @@ set(TALLY_FILES_HEADERS
     files/input_file.h
     files/json_lines.h
     files/npy.h
+    files/panoptic_files.h
+    files/png.h
     files/temporary_file.h
     files/text_file.h
     files/unpack.h)
 
 set(TALLY_FILES_SOURCES
+    files/coco_categories.cc
     files/coco_files.cc
     files/coco_items.cc
     files/csv.cc
@@ -810,6 +813,8 @@ set(TALLY_FILES_SOURCES
     files/npy.cc
     files/npy_files.cc
     files/npz.cc
+    files/panoptic_files.cc
+    files/png.cc
     files/temporary_file.cc
     files/text_file.cc
     files/unpack.cc)
@@ -1102,11 +1107,14 @@ set(TALLY_CLI_SOURCES
     cli/describe.cc
     cli/evaluate.cc
     cli/evaluate_arguments.cc
+    cli/feeds.cc
     cli/files_source.cc
     cli/help_text.cc
     cli/key_checks.cc
     cli/limits.cc
+    cli/metric_facts.cc
     cli/output.cc
+    cli/panoptic_source.cc
     cli/plan.cc
     cli/plan_arguments.cc
     cli/refused_rows.cc
@@ -1120,6 +1128,7 @@ set(TALLY_CLI_SOURCES
 
 set(TALLY_CLI_SINGLE_SOURCES
     cli/compare_runs.cc
+    cli/feeds.cc
     cli/limits.cc
     cli/plan.cc
     cli/spool.cc

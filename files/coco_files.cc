@@ -13,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "tally/files/coco_categories.h"
 #include "tally/files/coco_items.h"
 #include "tally/files/file_kind.h"
 #include "tally/sync/errors.h"
@@ -25,11 +26,11 @@ struct Image {
   std::int64_t width = 0;
 };
 using Images = std::map<std::int64_t, Image>;
-using IdNames = std::map<std::int64_t, std::string>;  // of ids that are texts
 
 // What a file lists, in its order.
 struct Listed {
   std::vector<std::int64_t> images, labels, crowds;
+  std::vector<std::int32_t> files;  // that list them
   std::vector<double> boxes, scores, areas, keypoints;
   std::size_t keypoint_numbers = 0;  // of each object
   std::vector<std::variant<RunLengthMask, CocoItem::Polygons>> masks;
@@ -38,12 +39,16 @@ struct Listed {
 class ItemReader {
  public:
   ItemReader(const std::set<ObjectShape>& shapes, IdNames& names,
-             bool is_detected)
-      : shapes_(shapes), names_(names), is_detected_(is_detected) {}
+             bool is_detected, std::size_t file = 0)
+      : shapes_(shapes),
+        names_(names),
+        is_detected_(is_detected),
+        file_(static_cast<std::int32_t>(file)) {}
 
   void read(const CocoItem& item, Listed& all) const {
     all.images.push_back(item.id("image_id", names_));
     all.labels.push_back(item.id("category_id", names_));
+    all.files.push_back(file_);
     const bool has_keypoints = shapes_.count(ObjectShape::kKeypoints) != 0;
     if (shapes_.count(ObjectShape::kBbox) != 0 ||
         (has_keypoints && !is_detected_)) {
@@ -79,29 +84,37 @@ class ItemReader {
   const std::set<ObjectShape>& shapes_;
   IdNames& names_;
   bool is_detected_;
+  std::int32_t file_;
 };
+
+// Throws if objects from `begin` on are of images that are not listed.
+void check_images(const Listed& listed, std::size_t begin, const Images& images,
+                  const IdNames& names, const std::string& path,
+                  const std::string& annotations) {
+  std::vector<std::int64_t> others;
+  for (std::size_t i = begin; i < listed.images.size(); ++i) {
+    if (images.count(listed.images[i]) == 0) others.push_back(listed.images[i]);
+  }
+  TORCH_CHECK_VALUE(others.empty(), path,
+                    ": expected results of the images in ", annotations,
+                    ", got ", others.size(),
+                    " of other images: ", listed_images(others, names));
+}
 
 // The objects of known images and categories, ordered by image.
 class Grouping {
  public:
   Grouping(const Listed& listed, const Images& images,
-           const Categories& categories)
-      : images_(images), counts_(images.size()) {
+           const CocoCategories& categories)
+      : images_(images), categories_(categories), counts_(images.size()) {
     std::map<std::int64_t, std::size_t> places;
     for (const auto& [id, image] : images) places.emplace(id, places.size());
     std::vector<std::pair<std::size_t, std::size_t>> order;
     for (std::size_t i = 0; i < listed.images.size(); ++i) {
       const auto image = places.find(listed.images[i]);
-      const auto category = std::lower_bound(
-          categories.begin(), categories.end(), listed.labels[i],
-          [](const auto& one, std::int64_t id) { return one.first < id; });
-      const bool has_category =
-          category != categories.end() && category->first == listed.labels[i];
       if (image == places.end()) {
         ++other_objects_;
-        const std::int64_t id = listed.images[i];
-        if (known_others_.insert(id).second) other_images_.push_back(id);
-      } else if (!has_category) {
+      } else if (!categories.contains(listed.labels[i])) {
         ++other_categories_;
       } else {
         order.emplace_back(image->second, i);
@@ -113,26 +126,16 @@ class Grouping {
   }
 
   std::int64_t other_objects() const { return other_objects_; }
-  /// "image_id 7, 9 and 3 more".
-  std::string other_images(const IdNames& names) const {
-    constexpr std::size_t kMost = 5;
-    const std::size_t shown = std::min(kMost, other_images_.size());
-    std::string text = "image_id ";
-    for (std::size_t i = 0; i < shown; ++i) {
-      const auto name = names.find(other_images_[i]);
-      text += i == 0 ? "" : ", ";
-      text += name == names.end() ? std::to_string(other_images_[i])
-                                  : "'" + shown_text(name->second) + "'";
-    }
-    const std::size_t more = other_images_.size() - shown;
-    return text + (more > 0 ? " and " + std::to_string(more) + " more" : "");
-  }
   std::int64_t other_categories() const { return other_categories_; }
 
   FlatImageObjects objects(Listed& listed) const {
     FlatImageObjects flat;
     ImageObjects& all = flat.objects;
     all.labels = gather(listed.labels);
+    auto* label = all.labels.mutable_data_ptr<std::int64_t>();
+    for (const std::size_t i : order_) {
+      *label++ = categories_.label(listed.labels[i]);
+    }
     if (!listed.boxes.empty()) all.boxes = gather(listed.boxes, 4);
     if (!listed.scores.empty()) all.scores = gather(listed.scores);
     if (!listed.crowds.empty()) {
@@ -153,6 +156,12 @@ class Grouping {
     all.box_format = BoxFormat::kXYWH;
     flat.counts = at::tensor(counts_, at::kLong);
     return flat;
+  }
+
+  std::vector<std::int32_t> files(const Listed& listed) const {
+    std::vector<std::int32_t> files;
+    for (const std::size_t i : order_) files.push_back(listed.files[i]);
+    return files;
   }
 
   std::vector<std::int64_t> offsets() const {
@@ -204,11 +213,10 @@ class Grouping {
   }
 
   const Images& images_;
+  const CocoCategories& categories_;
   std::vector<std::size_t> order_;
   std::vector<std::int64_t> counts_;
   std::int64_t other_objects_ = 0;  // of images that are not listed
-  std::vector<std::int64_t> other_images_;
-  std::set<std::int64_t> known_others_;
   std::int64_t other_categories_ = 0;
 };
 
@@ -220,10 +228,11 @@ std::string left_out(const char* what, std::int64_t count, const char* why) {
 
 }  // namespace
 
-CocoFiles::CocoFiles(const std::string& annotations, const std::string& results,
+CocoFiles::CocoFiles(const std::string& annotations,
+                     const std::vector<std::string>& results,
                      const std::set<ObjectShape>& shapes) {
   Images images;
-  std::map<std::int64_t, std::string> categories;
+  CocoCategories categories;
   Listed target, preds;
   IdNames names;
   const auto read_item = [&](const std::string& key, const CocoItem& item) {
@@ -232,35 +241,35 @@ CocoFiles::CocoFiles(const std::string& annotations, const std::string& results,
       if (shapes.count(ObjectShape::kSegm) == 0) return;
       image = {item.integer("height"), item.integer("width")};
     } else if (key == "categories") {
-      const std::int64_t id = item.id("id", names);
-      const auto named = names.find(id);
-      categories[id] = item.has("name")       ? item.text("name")
-                       : named != names.end() ? named->second
-                                              : std::to_string(id);
+      categories.add(item, names);
     } else {
       ItemReader(shapes, names, /*is_detected=*/false).read(item, target);
     }
   };
   read_coco_items(annotations, {"images", "categories", "annotations"},
                   read_item);
-  preds.keypoint_numbers = target.keypoint_numbers;
-  read_coco_items(results, {}, [&](const std::string&, const CocoItem& item) {
-    ItemReader(shapes, names, /*is_detected=*/true).read(item, preds);
-  });
   TORCH_CHECK_VALUE(!images.empty(), annotations,
                     ": expected images, got none");
-  categories_.assign(categories.begin(), categories.end());
+  preds.keypoint_numbers = target.keypoint_numbers;
+  for (std::size_t file = 0; file < results.size(); ++file) {
+    const std::size_t begin = preds.images.size();
+    const ItemReader reader(shapes, names, /*is_detected=*/true, file);
+    read_coco_items(results[file], {},
+                    [&](const std::string&, const CocoItem& item) {
+                      reader.read(item, preds);
+                    });
+    check_images(preds, begin, images, names, results[file], annotations);
+  }
+  categories.number(names);
+  categories_ = categories.listed();
   std::vector<std::int64_t> ids;
   for (const auto& [id, image] : images) ids.push_back(id);
   image_ids_ = at::tensor(ids, at::kLong);
-  const Grouping annotated(target, images, categories_);
-  const Grouping found(preds, images, categories_);
-  TORCH_CHECK_VALUE(found.other_objects() == 0, results,
-                    ": expected results of the images in ", annotations,
-                    ", got ", found.other_objects(),
-                    " of other images: ", found.other_images(names));
+  const Grouping annotated(target, images, categories);
+  const Grouping found(preds, images, categories);
   target_ = annotated.objects(target);
   preds_ = found.objects(preds);
+  preds_files_ = found.files(preds);
   preds_offsets_ = found.offsets();
   target_offsets_ = annotated.offsets();
   // An empty list has no tensors; those of no objects may have any shape.
@@ -269,12 +278,23 @@ CocoFiles::CocoFiles(const std::string& annotations, const std::string& results,
       if (all->labels.numel() == 0) *each = at::empty({0}, at::kDouble);
     }
   }
-  remarks_ = left_out("annotations", annotated.other_objects(),
+  remarks_ = categories.remark() +
+             left_out("annotations", annotated.other_objects(),
                       "an image that is not listed") +
              left_out("annotations", annotated.other_categories(),
                       "a category that is not listed") +
              left_out("results", found.other_categories(),
                       "a category that is not listed");
+}
+
+std::set<std::size_t> CocoFiles::files_of(std::int64_t image) const {
+  const auto place = static_cast<std::size_t>(image);
+  std::set<std::size_t> files;
+  for (auto i = preds_offsets_[place]; i < preds_offsets_[place + 1]; ++i) {
+    files.insert(
+        static_cast<std::size_t>(preds_files_[static_cast<std::size_t>(i)]));
+  }
+  return files;
 }
 
 FlatImageObjects CocoFiles::slice(const FlatImageObjects& all,

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -17,10 +18,12 @@ namespace tally::files {
 using Categories = std::vector<std::pair<std::int64_t, std::string>>;
 
 /// The annotations and results of object detection, as COCO's files have them:
-/// an object with "images", "categories" and "annotations", and a list of
-/// results. Both are read as a whole. Ids are integers, also as 42.0, or texts,
-/// which become their 64-bit hashes (see SampleIds). An annotation without
-/// "area" has that of its mask, if masks are read, or else of its box.
+/// an object with "images", "categories" and "annotations", and lists of
+/// results. All are read as a whole. Ids are integers, also as 42.0, or texts.
+/// Those of images become their 64-bit hashes (see SampleIds); categories with
+/// texts as ids are numbered in the order of these, behind all others. An
+/// annotation without "area" has that of its mask, if masks are read, or else
+/// of its box.
 ///
 /// Example:
 ///     files::CocoFiles files("instances.json", "detections.json",
@@ -32,14 +35,21 @@ using Categories = std::vector<std::pair<std::int64_t, std::string>>;
 class CocoFiles {
  public:
   /// Throws c10::ValueError that names the file and the annotation or result.
-  /// Reads boxes, masks and keypoints if `shapes` contain them.
-  CocoFiles(const std::string& annotations, const std::string& results,
+  /// Reads boxes, masks and keypoints if `shapes` contain them. What several
+  /// files found in an image is one list, in the order of the files.
+  CocoFiles(const std::string& annotations,
+            const std::vector<std::string>& results,
             const std::set<ObjectShape>& shapes);
+  CocoFiles(const std::string& annotations, const std::string& results,
+            const std::set<ObjectShape>& shapes)
+      : CocoFiles(annotations, std::vector<std::string>{results}, shapes) {}
 
   /// The ids of the images, ascending.
   const at::Tensor& image_ids() const { return image_ids_; }
   /// Ids and names, by ascending id.
   const Categories& categories() const { return categories_; }
+  /// Which of the files of results found something in an image.
+  std::set<std::size_t> files_of(std::int64_t image) const;
   /// Of both files.
   std::int64_t objects() const {
     return preds_offsets_.back() + target_offsets_.back();
@@ -63,6 +73,7 @@ class CocoFiles {
   Categories categories_;
   FlatImageObjects preds_, target_;
   std::vector<std::int64_t> preds_offsets_, target_offsets_;
+  std::vector<std::int32_t> preds_files_;  // of each object
   std::string remarks_;
 };
 

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <istream>
+#include <streambuf>
 #include <utility>
 
 #include "tally/files/file_kind.h"
@@ -93,6 +94,20 @@ std::size_t CocoItem::add_numbers(const char* key, std::size_t count,
   return list.size();
 }
 
+std::vector<CocoItem> CocoItem::items(const char* key) const {
+  const Json& list = at(key);
+  check(list.is_array() &&
+            std::all_of(list.begin(), list.end(),
+                        [](const Json& item) { return item.is_object(); }),
+        key, "a list of objects");
+  std::vector<CocoItem> items;
+  for (const Json& item : list) {
+    items.emplace_back(
+        item, where_ + ": " + key + " " + std::to_string(items.size()));
+  }
+  return items;
+}
+
 RunLengthMask CocoItem::runs(const Json& value) const {
   constexpr const char* kKey = "segmentation";
   const auto size = value.find("size");
@@ -170,15 +185,37 @@ std::string json_fault(const InputFile& file, std::size_t byte) {
          "')";
 }
 
+/// Reads a file in pieces.
+class FileBuffer final : public std::streambuf {
+ public:
+  explicit FileBuffer(const InputFile& file) : file_(file), piece_(1 << 16) {}
+
+ private:
+  int_type underflow() override {
+    const auto count = std::min(static_cast<std::int64_t>(piece_.size()),
+                                file_.size() - place_);
+    if (count == 0) return traits_type::eof();
+    file_.read(place_, piece_.data(), count);
+    place_ += count;
+    setg(piece_.data(), piece_.data(), piece_.data() + count);
+    return traits_type::to_int_type(piece_.front());
+  }
+
+  const InputFile& file_;
+  std::vector<char> piece_;
+  std::int64_t place_ = 0;
+};
+
 }  // namespace
 
 void read_coco_items(const std::string& path,
                      const std::vector<std::string>& keys,
                      const std::function<void(const std::string& key,
                                               const CocoItem& item)>& visit) {
-  const InputFile readable(path);
-  refuse_other_kinds(readable);
-  std::ifstream file(path, std::ios::binary);
+  const InputFile file(path);
+  refuse_other_kinds(file);
+  FileBuffer buffer(file);
+  std::istream text(&buffer);
   const bool is_list = keys.empty();
   const int depth = is_list ? 1 : 2;
   std::string key = is_list ? "result" : "";
@@ -202,12 +239,12 @@ void read_coco_items(const std::string& path,
     return false;
   };
   try {
-    const Json rest = Json::parse(file, callback);
+    const Json rest = Json::parse(text, callback);
   } catch (const Json::parse_error& error) {
     const std::string place =
         key.empty() ? "" : ": " + key + " " + std::to_string(counts[key]);
     TORCH_CHECK_VALUE(false, path, place, ": expected JSON, got ",
-                      json_fault(readable, error.byte));
+                      json_fault(file, error.byte));
   } catch (const Json::exception& error) {
     TORCH_CHECK_VALUE(false, path, ": expected JSON: ", error.what());
   }

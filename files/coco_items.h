@@ -38,6 +38,8 @@ class CocoItem {
   /// how many there are.
   std::size_t add_numbers(const char* key, std::size_t count,
                           std::vector<double>& numbers) const;
+  /// The objects of a list.
+  std::vector<CocoItem> items(const char* key) const;
   /// A segmentation: runs with their size, or polygons.
   std::variant<RunLengthMask, Polygons> segmentation() const;
 

@@ -154,6 +154,28 @@ void unpack(int descriptor, Packing packing, const std::string& path,
   }
 }
 
+std::string unpack_zlib(std::string_view packed, std::size_t size,
+                        const std::string& path) {
+  const SystemLibrary zlib("libz.so.1", path, "or save it otherwise");
+  auto* const uncompress =
+      zlib.find<int(char*, unsigned long*, const char*, unsigned long)>(
+          "uncompress");
+  std::string bytes;
+  unsigned long count = 0;
+  bool is_whole = size / kMostUnpacked <= packed.size();
+  if (is_whole) {
+    bytes.resize(size);
+    count = size;
+    is_whole =
+        uncompress(bytes.data(), &count, packed.data(), packed.size()) == 0 &&
+        count == size;
+  }
+  TORCH_CHECK_VALUE(is_whole, path, ": expected ", size,
+                    " bytes that zlib packed, got data that is damaged or cut "
+                    "off");
+  return bytes;
+}
+
 namespace {
 
 void append_utf8(char32_t c, std::string& out) {

@@ -2,6 +2,7 @@
 
 #include <c10/util/FunctionRef.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,14 @@ Packing packing_of(const std::string& path);
 /// the library is missing.
 void unpack(int descriptor, Packing packing, const std::string& path,
             c10::function_ref<void(std::string_view)> write);
+
+/// How many bytes zlib makes of one, at most.
+inline constexpr std::size_t kMostUnpacked = 1100;
+
+/// What `packed`, a stream of zlib, holds, by libz. Throws c10::ValueError that
+/// names `path` unless these are `size` bytes.
+std::string unpack_zlib(std::string_view packed, std::size_t size,
+                        const std::string& path);
 
 /// How the texts of a file are encoded.
 enum class Encoding { kUtf8, kUtf16, kLatin1, kWindows1252 };

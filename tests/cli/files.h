@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -41,5 +42,12 @@ std::string npy(const std::string& dtype, const std::vector<Number>& numbers) {
   return file.append(reinterpret_cast<const char*>(numbers.data()),
                      numbers.size() * sizeof(Number));
 }
+
+/// A PNG file, not compressed, of pixels in bytes: 8 bits of the color type 2
+/// (RGB) or 6 (RGBA).
+std::string png(std::uint32_t width, std::uint32_t height,
+                const std::string& pixels, char color = 2, char filter = 0);
+/// The same of ids, red + 256 green + 65536 blue.
+std::string png_of_ids(const std::vector<std::vector<std::uint32_t>>& rows);
 
 }  // namespace tally::cli

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tally/tests/cli/files.h"
@@ -139,6 +140,157 @@ TEST_F(TallyCocoTest, ReadsMasks) {
   EXPECT_NEAR(values[1].get<double>(), 1, 1e-12);
 }
 
+// By hand: the first cat overlaps by 0.6, the others and the dog are equal.
+TEST_F(TallyCocoTest, OverlapsOfBoxes) {
+  const auto values = [&](const std::string& metric, const char* ranks) {
+    return parsed(evaluate({"--format", "json", "--ranks", ranks, "--metrics",
+                            "o=" + metric + "(class_metrics=true)"}))
+        .at("metrics");
+  };
+  for (const char* ranks : {"1", "3"}) {
+    const Json iou = values("IntersectionOverUnion", ranks);
+    EXPECT_NEAR(iou.at("o.iou").get<double>(), 2.6 / 3, 1e-12);
+    EXPECT_EQ(iou.at("o.classes"), Json({3, 5}));
+    EXPECT_NEAR(iou.at("o.iou_per_class")[0].get<double>(), 0.8, 1e-12);
+    EXPECT_EQ(iou.at("o.iou_per_class")[1], 1.0);
+    // The hull is the larger box, and the centers are 2 apart in it.
+    EXPECT_NEAR(values("GeneralizedIntersectionOverUnion", ranks)
+                    .at("o.giou")
+                    .get<double>(),
+                2.6 / 3, 1e-12);
+    EXPECT_NEAR(values("DistanceIntersectionOverUnion", ranks)
+                    .at("o.diou")
+                    .get<double>(),
+                (2.6 - 4.0 / 200) / 3, 1e-12);
+    EXPECT_LT(values("CompleteIntersectionOverUnion", ranks)
+                  .at("o.ciou")
+                  .get<double>(),
+              (2.6 - 4.0 / 200) / 3);
+  }
+}
+
+TEST_F(TallyCocoTest, OverlapsThatAreTooSmallAreLeftOut) {
+  const Json values =
+      parsed(evaluate({"--format", "json", "--metrics",
+                       "i=IntersectionOverUnion(class_metrics=true, "
+                       "iou_threshold=0.75)"}))
+          .at("metrics");
+  EXPECT_EQ(values.at("i.iou"), 1.0);
+  EXPECT_EQ(values.at("i.iou_per_class"), Json({1.0, 1.0}));
+}
+
+TEST_F(TallyCocoTest, OverlapsAndPrecisionsTogether) {
+  const Json map = parsed(evaluate({"--format", "json"})).at("metrics");
+  for (const char* ranks : {"1", "3"}) {
+    const Json all =
+        parsed(evaluate({"--format", "json", "--ranks", ranks, "--metrics",
+                         "a=MeanAveragePrecision; i=IntersectionOverUnion; "
+                         "m=MinMaxMetric(metric=MeanAverageRecall(iou_type="
+                         "segm))"}))
+            .at("metrics");
+    for (const auto& [key, value] : map.items()) {
+      EXPECT_EQ(all.at("a." + key), value) << key;
+    }
+    EXPECT_NEAR(all.at("i.iou").get<double>(), 2.6 / 3, 1e-12);
+  }
+}
+
+TEST_F(TallyCocoTest, ResultsMayBeInSeveralFiles) {
+  const Json one = parsed(evaluate({"--format", "json"})).at("metrics");
+  const Json all = Json::parse(kResults);
+  // The second image is in both.
+  folder_.write("parts/0.json", Json::array({all[0], all[1]}).dump());
+  folder_.write("parts/1.json", Json::array({all[2]}).dump());
+  const std::string first = folder_.path("parts/0.json");
+  const std::string second = folder_.path("parts/1.json");
+  const auto values = [&](const Words& results) {
+    Words words = {"cli/tally", "evaluate", "--format",
+                   "json",      "--coco",   annotations_};
+    words.insert(words.end(), results.begin(), results.end());
+    return run_program(words);
+  };
+  EXPECT_EQ(parsed(values({first, second})).at("metrics"), one);
+  EXPECT_EQ(parsed(values({folder_.path("parts")})).at("metrics"), one);
+  EXPECT_EQ(parsed(values({folder_.path("parts/*.json"), "--ranks", "2"}))
+                .at("metrics"),
+            one);
+  EXPECT_THAT(values({first, second, first}).errors,
+              HasSubstr("expected each file once, got " + first + " twice"));
+  EXPECT_THAT(values({annotations_}).errors,
+              HasSubstr("expected each file once, got " + annotations_));
+  EXPECT_THAT(values({}).errors,
+              HasSubstr("--coco: expected annotations and, behind them, one "
+                        "or more files of results, got one file"));
+  EXPECT_THAT(run_program({"cli/tally", "evaluate", "--coco",
+                           folder_.path("parts"), results_})
+                  .errors,
+              HasSubstr("--coco: expected one file of annotations in front, "
+                        "got 2 in " +
+                        folder_.path("parts")));
+  // Each image is named with its files.
+  folder_.write("parts/2.json", R"([{"image_id": 9, "category_id": 3,
+                                     "bbox": [1, 1, -1, 1], "score": 1}])");
+  EXPECT_THAT(values({folder_.path("parts")}).errors,
+              HasSubstr(first + " and " + second + " and " +
+                        folder_.path("parts/2.json") + ", image 9: preds"));
+  folder_.write("parts/2.json", R"([{"image_id": 1, "category_id": 3,
+                                     "bbox": [1, 1, 1, 1], "score": 1}])");
+  EXPECT_THAT(values({folder_.path("parts")}).errors,
+              HasSubstr(folder_.path("parts/2.json") +
+                        ": expected results of the images in " + annotations_ +
+                        ", got 1 of other images: image_id 1\n"));
+}
+
+TEST_F(TallyCocoTest, CompressedFilesAndPipes) {
+  const Json one = parsed(evaluate({"--format", "json"})).at("metrics");
+  const std::string packed = folder_.path("packed");
+  const auto shell = [](const std::string& command) {
+    return run_program({"/bin/bash", "-c", command});
+  };
+  ASSERT_EQ(shell("gzip -c " + annotations_ + " > " + packed).status, 0);
+  const std::string start = "cli/tally evaluate --format json --coco ";
+  for (const char* ranks : {"1", "2"}) {
+    const std::string end = std::string(" --ranks ") + ranks;
+    EXPECT_EQ(
+        parsed(shell(start + packed + " " + results_ + end)).at("metrics"),
+        one);
+    EXPECT_EQ(parsed(shell(start + packed + " - " + end + " < " + results_))
+                  .at("metrics"),
+              one);
+  }
+  EXPECT_THAT(shell(start + "- - < " + results_).errors,
+              HasSubstr("--coco: expected - once"));
+  ASSERT_EQ(shell("head -c 100 " + packed + " > " + folder_.path("cut")).status,
+            0);
+  EXPECT_THAT(shell(start + folder_.path("cut") + " " + results_).errors,
+              HasSubstr("expected a whole gzip file"));
+}
+
+TEST_F(TallyCocoTest, CategoriesMayHaveTextsAsIds) {
+  const auto with_texts = [](std::string text) {
+    for (const auto& [from, to] :
+         {std::make_pair("_id\": 3", "_id\": \"cat\""),
+          std::make_pair("_id\": 5", "_id\": \"dog\""),
+          std::make_pair("{\"id\": 5", "{\"id\": \"dog\""),
+          std::make_pair("{\"id\": 3, \"name", "{\"id\": \"cat\", \"name")}) {
+      for (auto at = text.find(from); at != text.npos; at = text.find(from)) {
+        text.replace(at, std::string(from).size(), to);
+      }
+    }
+    return text;
+  };
+  const Program::Result result =
+      run_program({"cli/tally", "evaluate", "--format", "json", "--coco",
+                   folder_.write("texts.json", with_texts(kAnnotations)),
+                   folder_.write("found.json", with_texts(kResults))});
+  // Behind the category 7.
+  EXPECT_EQ(result.errors, "tally: categories: 8 is 'cat', 9 is 'dog'\n");
+  const Json values = parsed(result).at("metrics");
+  EXPECT_EQ(values.at("classes"), Json({8, 9}));
+  EXPECT_EQ(values.at("map"),
+            parsed(evaluate({"--format", "json"})).at("metrics").at("map"));
+}
+
 TEST_F(TallyCocoTest, BadFilesNameTheItem) {
   const auto refused = [&](const std::string& results) {
     const Program::Result result =
@@ -163,9 +315,21 @@ TEST_F(TallyCocoTest, BadFilesNameTheItem) {
       HasSubstr(
           "bad.json, image 9: preds of image 9: expected boxes of no negative "
           "width or height, got -1 x 1 for box 0"));
+  const Program::Result overlap = run_program(
+      {"cli/tally", "evaluate", "--metrics", "IntersectionOverUnion", "--coco",
+       annotations_,
+       folder_.write("bad.json", R"([{"image_id": 9, "category_id": 3,
+                                      "bbox": [1, 1, -1, 1], "score": 1}])")});
+  EXPECT_THAT(overlap.errors,
+              HasSubstr("bad.json, image 9: preds: expected boxes of no "
+                        "negative width or height, got -1 x 1 for box 0"));
   const Program::Result other = evaluate({"--metrics", "MeanSquaredError"});
   EXPECT_EQ(other.status, 2);
-  EXPECT_THAT(other.errors, HasSubstr("MeanSquaredError takes no objects"));
+  EXPECT_THAT(
+      other.errors,
+      HasSubstr(
+          "MeanSquaredError: expected preds to be real [N, ...], "
+          "got COCO, COCO panoptic; it takes CSV columns, .npy, .npz, .jsonl"));
 }
 
 }  // namespace

@@ -367,7 +367,8 @@ TEST(TallyTest, SaysWhatIsWrongWithArgumentsAndFiles) {
           "c8.npy: expected real numbers, got complex64");
   refusal({"--metrics", "MultitaskWrapper(tasks={a: MeanSquaredError()})",
            "--inputs", preds, preds},
-          "expected preds to be a map of names to real [N, ...], got float32");
+          "expected preds to be a map of names to real [N, ...], got .npy, "
+          ".npz, text files; it is read from no file");
   refusal({"--metrics", accuracy, "--inputs", preds, target, "--split", "9,9"},
           "--split: expected numbers that add up to 19 rows");
   refusal(

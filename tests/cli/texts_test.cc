@@ -26,7 +26,7 @@ TEST(DescribeTest, ListsEveryMetricOnALine) {
   std::istringstream lines(list);
   std::size_t count = 0;
   for (std::string line; std::getline(lines, line);) {
-    EXPECT_LT(line.size(), 120u) << line;
+    EXPECT_LT(line.size(), 130u) << line;
     count += line.substr(0, 2) == "  ";
   }
   EXPECT_EQ(count, builtin_registry().entries().size());
@@ -114,6 +114,47 @@ TEST(DescribeTest, SaysHowIntervalsAreMade) {
   EXPECT_EQ(json.at("intervals").at(0), "jackknife");
   EXPECT_EQ(json.at("intervals_with_average").at("none").at(0),
             "delong_newcombe");
+}
+
+TEST(DescribeTest, SaysFromWhichFilesItIsRead) {
+  const auto files = [](const std::string& name) {
+    const std::string text = describe_metric(builtin_registry(), name);
+    const std::size_t begin = text.find("\nfiles  ") + 19;
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(files("MulticlassAccuracy"), "CSV columns, .npy, .npz, .jsonl");
+  EXPECT_EQ(files("MeanMetric"), "CSV columns, .npy, .npz, .jsonl");
+  EXPECT_EQ(files("StructuralSimilarityIndexMeasure"), ".npy, .npz");
+  EXPECT_EQ(files("ComplexScaleInvariantSignalNoiseRatio"), ".npy, .npz");
+  EXPECT_EQ(files("WordErrorRate"), "CSV columns, .jsonl, text files");
+  EXPECT_EQ(files("EntityF1Score"), "CSV columns, .jsonl, text files");
+  EXPECT_EQ(files("MeanAveragePrecision"), "COCO");
+  EXPECT_EQ(files("CompleteIntersectionOverUnion"), "COCO");
+  EXPECT_EQ(files("ModifiedPanopticQuality"), ".npy, .npz, COCO panoptic");
+  EXPECT_EQ(files("MinMaxMetric"), "those of 'metric'");
+  EXPECT_EQ(files("MultitaskWrapper"),
+            "no file: preds is a map of names to real [N, ...]");
+
+  const auto all = nlohmann::json::parse(
+      describe_metric(builtin_registry(), "", Format::kJson));
+  for (const auto& metric : all) {
+    SCOPED_TRACE(metric.at("name"));
+    const auto& read = metric.at("files");
+    EXPECT_EQ(read.is_null(), metric.contains("other_inputs") &&
+                                  metric.at("name") != "MultitaskWrapper");
+    EXPECT_EQ(read.is_array() && read.empty(), metric.contains("no_files"));
+    const auto listed = nlohmann::json::parse(
+        list_metrics(builtin_registry(), {metric.at("name").get<std::string>()},
+                     Format::kJson));
+    const bool agrees =
+        std::any_of(listed.begin(), listed.end(), [&](const auto& each) {
+          return each.at("name") == metric.at("name") &&
+                 each.at("files") == read;
+        });
+    EXPECT_TRUE(agrees);
+  }
+  EXPECT_THAT(list_metrics(builtin_registry(), {"bleu"}),
+              HasSubstr("csv jsonl txt\n"));
 }
 
 TEST(DescribeTest, UnknownNamesAreAnsweredWithLossesToo) {
@@ -221,6 +262,7 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
             "  preds   float [N]\n"
             "  weight  real [N]   (optional)\n"
             "\n"
+            "files             CSV columns, .npy, .npz, .jsonl\n"
             "range             [0, inf)\n"
             "differentiable    yes\n"
             "higher is better  no\n");
@@ -241,6 +283,7 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
             "inputs\n"
             "  those of 'metric'\n"
             "\n"
+            "files             those of 'metric'\n"
             "range             any\n"
             "differentiable    same as the wrapped metric\n"
             "higher is better  same as the wrapped metric\n");
@@ -282,7 +325,8 @@ TEST(DescribeTest, SaysItAsJson) {
       "inputs": [
         {"name": "preds", "what": "float [N]", "optional": false},
         {"name": "weight", "what": "real [N]", "optional": true}],
-      "warnings": []
+      "warnings": [],
+      "files": ["csv", "npy", "jsonl"]
 })json");
   EXPECT_EQ(nlohmann::json::parse(text), loss);
   EXPECT_EQ(nlohmann::json::parse(describe_metric(registry, "", Format::kJson)),

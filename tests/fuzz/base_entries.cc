@@ -9,6 +9,7 @@ const std::vector<Entry>& base_entries() {
       {"environment", read_environment},
       {"json_lines", read_json_lines},
       {"npy", read_npy},
+      {"png", read_png},
       {"state", read_state, state_seeds},
       {"text", read_text},
   };

@@ -39,6 +39,7 @@ void read_metric_state(std::string_view bytes);
 void read_npy(std::string_view bytes);
 void read_old_slices(std::string_view bytes);
 void read_old_tracker(std::string_view bytes);
+void read_png(std::string_view bytes);
 void read_slices(std::string_view bytes);
 void read_state(std::string_view bytes);
 void read_text(std::string_view bytes);

@@ -26,9 +26,11 @@ class PanopticCounts {
  public:
   static constexpr const char* kName = "PanopticCounts";
   static constexpr InputInfo kInputs[] = {
-      {"preds", InputKind::kInteger, "int [N, ..., 2]: category and instance"},
-      {"target", InputKind::kInteger, "int [N, ..., 2]: category and instance"},
-      {"crowd", InputKind::kInteger, "0 or 1 [N, ...]: crowds of target",
+      {"preds", InputKind::kInteger,
+       "int [N, P, ..., 2]: category and instance"},
+      {"target", InputKind::kInteger,
+       "int [N, P, ..., 2]: category and instance"},
+      {"crowd", InputKind::kInteger, "0 or 1 [N, P, ...]: crowds of target",
        /*is_optional=*/true}};
   static constexpr const char* kUnit = "image";
   using Options = PanopticQualityOptions;

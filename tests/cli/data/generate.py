@@ -6,6 +6,8 @@
 
 import json
 import pathlib
+import struct
+import zlib
 
 import numpy as np
 from sklearn import metrics
@@ -80,6 +82,38 @@ def write_predictions() -> None:
         file.write("\n")
 
 
+def paeth(left: int, above: int, corner: int) -> int:
+    distances = [abs(above - corner), abs(left - corner), abs(left + above - 2 * corner)]
+    return [left, above, corner][distances.index(min(distances))]
+
+
+def write_images() -> None:
+    """PNG files with each filter in two rows, compressed, and in two chunks."""
+    height, width = 10, 7
+    for name, channels in (("rgb", 3), ("rgba", 4)):
+        y, x, c = np.ogrid[:height, :width, :channels]
+        pixels = (37 * y + 11 * x * x + 5 * c * y * x) % 256
+        rows = [[0] * (width * channels)] + pixels.reshape(height, -1).tolist()
+        filtered = bytearray()
+        for i in range(height):
+            above, row = rows[i], rows[i + 1]
+            left = [0] * channels + row
+            corner = [0] * channels + above
+            kind = i % 5
+            filtered.append(kind)
+            for k, value in enumerate(row):
+                expected = [0, left[k], above[k], (left[k] + above[k]) // 2, paeth(left[k], above[k], corner[k])][kind]
+                filtered.append((value - expected) % 256)
+        packed = zlib.compress(bytes(filtered), 9)
+        header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 6, 0, 0, 0)
+        chunks = ((b"IHDR", header), (b"tEXt", b"Title\0a test"), (b"IDAT", packed[:50]), (b"IDAT", packed[50:]), (b"IEND", b""))
+        file = b"\x89PNG\r\n\x1a\n"
+        for chunk, data in chunks:
+            file += struct.pack(">I", len(data)) + chunk + data + struct.pack(">I", zlib.crc32(chunk + data))
+        (HERE / f"{name}.png").write_bytes(file)
+
+
 if __name__ == "__main__":
     write_arrays()
+    write_images()
     write_predictions()
