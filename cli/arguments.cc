@@ -218,8 +218,12 @@ bool has_json_lines_name(const std::string& path) {
     const auto files = files::list_files({path});
     return std::all_of(files.begin(), files.end(), has_json_lines_name);
   }
-  return has_ending(path, ".jsonl") || has_ending(path, ".jsonl.gz") ||
-         has_ending(path, ".jsonl.zst");
+  for (const std::string name : {".jsonl", ".ndjson"}) {
+    for (const char* packing : {"", ".gz", ".zst"}) {
+      if (has_ending(path, name + packing)) return true;
+    }
+  }
+  return false;
 }
 
 bool has_archive_name(const std::string& path) {

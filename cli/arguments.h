@@ -65,8 +65,8 @@ struct Arguments {
   std::map<std::string, double> numbers;  // of a plan, by option
 };
 
-/// Whether the inputs are those of files of JSON lines, .jsonl, or of a folder
-/// of them.
+/// Whether the inputs are those of files of JSON lines, .jsonl or .ndjson, or
+/// of a folder of them.
 bool is_json_lines(const Arguments& arguments);
 
 /// Whether they are the arrays of one .npz file.

@@ -224,8 +224,7 @@ void update(Job& job, int rank, Progress& progress, Watcher* watcher,
       update_inputs(job.source->names(), values,
                     [&](auto inputs) { job.metrics.update_inputs(inputs); });
     } catch (const c10::Error& error) {
-      TORCH_CHECK_VALUE(
-          false, refused_rows(job, sync::describe(error), first, begin + rows));
+      TORCH_CHECK_VALUE(false, refused_rows(job, sync::describe(error), first));
     }
     try {
       const auto columns = job.source->keys();

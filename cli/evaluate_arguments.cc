@@ -145,11 +145,15 @@ class EvaluateParser {
     for (const char* option :
          {"--columns", "--delimiter", "--decimal", "--missing"}) {
       const bool is_columns = option == std::string_view("--columns");
-      const bool fits =
-          !a.csv.empty() || (is_columns && (is_json_lines(a) || is_archive(a)));
-      TORCH_CHECK_VALUE(
-          given_.count(option) == 0 || fits, option, ": requires --csv",
-          is_columns ? ", or a .jsonl or .npz file as --inputs" : "");
+      const bool is_missing = option == std::string_view("--missing");
+      const bool fits = !a.csv.empty() ||
+                        (is_columns && (is_json_lines(a) || is_archive(a))) ||
+                        (is_missing && is_json_lines(a));
+      TORCH_CHECK_VALUE(given_.count(option) == 0 || fits, option,
+                        ": requires --csv",
+                        is_columns   ? ", or a .jsonl or .npz file as --inputs"
+                        : is_missing ? ", or a .jsonl file as --inputs"
+                                     : "");
     }
     TORCH_CHECK_VALUE(a.folders.empty() || !a.coco.empty(),
                       "--folders: requires --coco");
@@ -167,6 +171,11 @@ class EvaluateParser {
                         "--inputs: expected ", path,
                         " alone and without a name, as it holds all inputs; "
                         "use --columns to choose them");
+      TORCH_CHECK_VALUE(std::filesystem::path(path).extension() != ".json",
+                        "--inputs: expected files of arrays, of texts or of "
+                        "JSON lines, got ",
+                        path,
+                        "; name it .jsonl if it has an object in each line");
     }
     const bool is_id = id_path(a) == files::kStandardInput;
     for (const auto* paths : {&a.csv, &a.coco}) {

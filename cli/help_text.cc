@@ -37,9 +37,10 @@ const char* const kHelp =
     --delimiter C                     field delimiter of --csv: a character or
                                       tab (default: comma)
     --decimal point|comma             of numbers of --csv (default: point)
-    --missing error|skip|nan          fields of --csv that are empty, NA, nan,
-                                      null or the like (default: error), or
-                                      one's own words: skip:-,?
+    --missing error|skip|nan          fields of --csv and values of .jsonl
+                                      that are empty, NA, nan, null or the like
+                                      (default: error), or one's own words:
+                                      skip:-,?
     --encoding E                      of texts: utf-8 (default), utf-16,
                                       latin-1 or windows-1252
     --labels, --class-names cat,dog   names of classes 0, 1, ... in --csv

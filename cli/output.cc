@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -20,7 +21,9 @@
 #include <variant>
 
 #include "tally/cli/compared_output.h"
+#include "tally/cli/ending.h"
 #include "tally/cli/flags_text.h"
+#include "tally/files/file_list.h"
 #include "tally/files/json_text.h"
 #include "tally/metrics/checkpoint/file.h"
 #include "tally/metrics/results_csv.h"
@@ -223,6 +226,23 @@ int open_special(const std::string& path) {
   return descriptor;
 }
 
+/// The files that a command reads.
+std::vector<std::string> files_read(const Arguments& arguments) {
+  std::vector<std::string> all = files::list_files(arguments.csv);
+  for (const std::string& input : arguments.inputs) {
+    for (std::string& path : files::list_files({input})) {
+      all.push_back(std::move(path));
+    }
+  }
+  for (const auto* paths :
+       {&arguments.coco, &arguments.runs, &arguments.logs}) {
+    all.insert(all.end(), paths->begin(), paths->end());
+  }
+  all.push_back(arguments.config);
+  all.push_back(id_path(arguments));
+  return all;
+}
+
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path();
   return folder.empty() ? "." : folder;
@@ -287,17 +307,32 @@ void check_output(const std::string& path) {
   if (access(folder_of(path).c_str(), W_OK | X_OK) != 0) refuse(path);
 }
 
+void check_outputs(const Arguments& arguments) {
+  const std::vector<std::string> inputs = files_read(arguments);
+  for (const std::string& path : {arguments.output, arguments.replicates}) {
+    check_output(path);
+    if (path.empty() || is_special(path)) continue;
+    for (const std::string& input : inputs) {
+      std::error_code none;  // where one does not exist
+      TORCH_CHECK_VALUE(!std::filesystem::equivalent(path, input, none), path,
+                        ": expected another file to write to, got an input");
+    }
+  }
+}
+
 void write_output(const std::string& path, const std::string& text) {
   if (path.empty() || is_special(path)) {
     const int descriptor =
         path.empty() ? dup(STDOUT_FILENO) : open_special(path);
     if (descriptor < 0) refuse(path.empty() ? "standard output" : path);
     const bool written = tally::internal::write_all(descriptor, text);
+    if (!written && errno == EPIPE && path.empty()) end_by(SIGPIPE);
     if (!written || close(descriptor) != 0) {
       refuse(path.empty() ? "standard output" : path);
     }
     return;
   }
+  const SignalDelay delay;
   const absl::Status status = tally::internal::write_file(path, text);
   TORCH_CHECK_VALUE(status.ok(), std::string(status.message().data(),
                                              status.message().size()));

@@ -108,15 +108,13 @@ std::string form_of(const std::string& message) {
   return std::regex_replace(message, kNumbers, "#");
 }
 
-/// Whether a message may be about values, not about a whole batch.
+/// Whether a message may be about values, not about a whole batch, whose sizes
+/// all rows share.
 bool is_of_values(const std::string& message) {
-  constexpr const char* kOfBatches[] = {"sizes", "shape", "dtype",
-                                        "tensor of at most"};
+  static const std::regex kOfBatch(
+      "sizes|shape|dtype|\\[N|tensor of at most|pixels in each dimension");
   return message.find("got ") != message.npos &&
-         std::none_of(std::begin(kOfBatches), std::end(kOfBatches),
-                      [&](const char* word) {
-                        return message.find(word) != message.npos;
-                      });
+         !std::regex_search(message, kOfBatch);
 }
 
 /// Whether the rows found are what is wrong: one is refused for the same reason
@@ -129,39 +127,117 @@ bool explain(const RowSearch& search, const std::string& message) {
       [&](const RefusedRow& row) { return form_of(row.message) == form; });
 }
 
-bool has_word(const std::string& text, const std::string& word) {
-  return std::regex_search(text, std::regex("\\b" + word + "\\b"));
+/// Where a word begins; npos if it is not there.
+std::size_t find_word(const std::string& text, const std::string& word) {
+  std::smatch found;
+  return std::regex_search(text, found, std::regex("\\b" + word + "\\b"))
+             ? static_cast<std::size_t>(found.position())
+             : text.npos;
 }
 
-/// The input that a message names first; -1 if it names none.
-std::int64_t named_input(const std::string& message, const Job& job,
-                         std::size_t inputs) {
+/// The names of the inputs that the source has, also of those in order.
+std::vector<std::string> input_names(const Job& job, std::int64_t row) {
   std::vector<std::string> names = job.source->names();
-  for (const auto& member : job.config.members) {
-    if (!names.empty()) break;
-    for (const InputInfo& info : builtin_registry().inputs(member.text)) {
-      names.emplace_back(info.name);
-    }
+  if (!names.empty()) return names;
+  for (const InputInfo& info :
+       builtin_registry().inputs(job.config.members.front().text)) {
+    names.emplace_back(info.name);
   }
-  names.resize(std::min(names.size(), inputs));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (has_word(message, names[i])) return static_cast<std::int64_t>(i);
-  }
-  return -1;
+  names.resize(std::min(names.size(), job.source->read(row, row + 1).size()));
+  return names;
 }
 
-/// "got 7", of a message about one value.
+/// The input whose value a message tells, "got 3 as target", or that it names
+/// first; -1 if it names none, or tells several.
+std::int64_t named_input(const std::string& message,
+                         const std::vector<std::string>& names) {
+  static const std::regex kGot("got [^ ;,]+ as (\\w+)( and )?");
+  std::smatch got;
+  const bool tells = std::regex_search(message, got, kGot);
+  if (tells && got[2].matched) return -1;
+  const std::string text = tells ? got[1].str() : message;
+  std::int64_t input = -1;
+  std::size_t first = text.npos;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::size_t begin = find_word(text, names[i]);
+    if (begin >= first) continue;
+    first = begin;
+    input = static_cast<std::int64_t>(i);
+  }
+  return input;
+}
+
+/// "7" of "got 7" and "[3, 1]" of "got [3, 1]", in a message about one value.
 std::string got_words(const std::string& message) {
-  static const std::regex kGot("got ([^ ;,]+)");
+  static const std::regex kGot(
+      "got (\\[[^\\]]*\\]|(?:[-0-9'][^ ;,]*|nan|inf)"
+      "(?: as \\w+ and \\S+ as \\w+)?)");
   std::smatch found;
   return std::regex_search(message, found, kGot) ? found[1].str() : "";
 }
 
-/// "x.csv, " of "x.csv, line 7".
-std::string file_of(const std::string& place) {
-  const std::size_t end = place.rfind(", ");
-  return end == std::string::npos ? "" : place.substr(0, end + 2);
+/// Some metrics do not tell the value: "expected p and q of at least 0, got
+/// others". What the row has of the inputs that the message names.
+std::string with_values(Job& job, const RefusedRow& refused,
+                        const std::vector<std::string>& names) {
+  static const std::regex kUntold("got (?:others|less)\\b");
+  std::smatch found;
+  if (!std::regex_search(refused.message, found, kUntold)) {
+    return refused.message;
+  }
+  const std::string expected = found.prefix();
+  const auto row = job.source->read(refused.row, refused.row + 1);
+  std::string values;
+  for (std::size_t i = 0; i < std::min(row.size(), names.size()); ++i) {
+    const auto* const tensor = row[i].ref().as<at::Tensor>();
+    if (find_word(expected, names[i]) == expected.npos) continue;
+    if (tensor == nullptr || tensor->numel() != 1) return refused.message;
+    values += (values.empty() ? "" : " and ") +
+              c10::str(tensor->item<double>(), " as ", names[i]);
+  }
+  return values.empty() ? refused.message
+                        : expected + "got " + values + found.suffix().str();
 }
+
+/// "x.csv", "line 7" and ", column 'a'".
+struct Place {
+  std::string file;
+  std::string row;
+  std::string input;
+};
+
+Place parse_place(const std::string& text) {
+  static const std::regex kPlace("^(.*), ((?:line|row) [0-9]+)(, .*)?$");
+  std::smatch found;
+  if (!std::regex_match(text, found, kPlace)) return {"", text, ""};
+  return {found[1].str(), found[2].str(), found[3].str()};
+}
+
+/// The places of other rows than the first, as far as they differ from it:
+/// "line 7 (5)".
+class OtherPlaces {
+ public:
+  OtherPlaces(Job& job, std::vector<std::string> names, const RefusedRow& first)
+      : job_(job), names_(std::move(names)), first_(place_of(first)) {}
+
+  std::string words(const RefusedRow& found) const {
+    const Place place = place_of(found);
+    const std::string got = got_words(found.message);
+    return (place.file == first_.file ? "" : place.file + ", ") + place.row +
+           (place.input == first_.input ? "" : place.input) +
+           (got.empty() ? "" : " (" + got + ")");
+  }
+
+ private:
+  Place place_of(const RefusedRow& found) const {
+    return parse_place(job_.source->value_place(
+        found.row, named_input(found.message, names_)));
+  }
+
+  Job& job_;
+  std::vector<std::string> names_;
+  Place first_;
+};
 
 /// Of a message about one row that is named elsewhere. The position within it
 /// is only of use where a row has several values.
@@ -175,12 +251,14 @@ std::string without_position(const std::string& message, bool is_single) {
 }  // namespace
 
 std::string program_words(const std::string& message, const Job& job) {
+  static const std::regex kOwn("\\((\\w+), as '\\1' of a collection\\)");
   static const std::regex kMember(", as '([^']*)' of a collection\\)");
   static const std::regex kImage("image [0-9]+ \\(id (-?[0-9]+)\\)");
   static const std::regex kOption("(\\w+) is \\w+::k(\\w+)");
   static const std::regex kValue("\\w+::k([A-Z]\\w*)");
-  std::string text = std::regex_replace(
-      message, kMember, job.config.members.size() == 1 ? ")" : " as '$1')");
+  std::string text = std::regex_replace(message, kOwn, "($1)");
+  text = std::regex_replace(text, kMember,
+                            job.config.members.size() == 1 ? ")" : " as '$1')");
   // A number in a batch, which nobody sees.
   text = std::regex_replace(text, kImage, "image $1");
   for (const auto& [pattern, format] :
@@ -198,45 +276,43 @@ std::string program_words(const std::string& message, const Job& job) {
 }
 
 std::string refused_rows(Job& job, const std::string& message,
-                         std::int64_t first, std::int64_t end) {
+                         std::int64_t first) {
   const std::string of_all =
       job.source->file_names() + ": " + program_words(message, job);
   if (!is_of_values(message)) return of_all;
+  const std::vector<std::string> names = input_names(job, first);
   RowSearch search(job);
   bool is_single = true;
-  std::int64_t input = -1;
+  // Other ranks do not report theirs: the first of all is told.
+  const std::int64_t end = job.source->rows();
   for (std::int64_t begin = first; begin < end && search.may_go_on();) {
     const std::int64_t count = std::min(job.batch_size, end - begin);
     const auto values = job.source->read(begin, begin + count);
     if (!have_rows(values)) break;
-    if (begin == first) {
-      input = named_input(message, job, values.size());
-      const auto place =
-          static_cast<std::size_t>(std::max<std::int64_t>(0, input));
-      const auto* const tensor = values[place].ref().as<at::Tensor>();
-      is_single = tensor == nullptr || tensor->dim() == 1;
-    }
+    const auto place = static_cast<std::size_t>(
+        std::max<std::int64_t>(0, named_input(message, names)));
+    const auto* const tensor = values.at(place).ref().as<at::Tensor>();
+    is_single = tensor == nullptr || tensor->dim() == 1;
     search.search(begin, values);
     if (search.is_of_several()) break;
     begin += count;
   }
-  // Other ranks have rows of their own.
-  const bool is_whole = search.may_go_on() && job.split.size() == 1;
   if (!explain(search, message)) return of_all;
-  const auto& rows = search.found();
-  std::string text = job.source->value_place(rows.front().row, input) + ": " +
-                     without_position(rows.front().message, is_single);
-  const std::string file = file_of(job.source->value_place(rows[0].row, -1));
-  for (std::size_t i = 1; i < std::min(kPlaces, rows.size()); ++i) {
-    const std::string got = got_words(rows[i].message);
-    const std::string place = job.source->value_place(rows[i].row, -1);
-    text += (i == 1 ? "; also in " : ", ") +
-            (file_of(place) == file ? place.substr(file.size()) : place) +
-            (got.empty() ? "" : " (" + got + ")");
+  std::vector<RefusedRow> rows = search.found();
+  const std::size_t count = rows.size();
+  rows.resize(std::min(kPlaces, count));
+  for (RefusedRow& row : rows) row.message = with_values(job, row, names);
+  std::string text =
+      job.source->value_place(rows.front().row,
+                              named_input(rows.front().message, names)) +
+      ": " + without_position(rows.front().message, is_single);
+  const OtherPlaces others(job, names, rows.front());
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    text += (i == 1 ? "; also in " : ", ") + others.words(rows[i]);
   }
-  if (rows.size() > kPlaces) {
-    text += " and " + std::string(is_whole ? "" : "at least ") +
-            std::to_string(rows.size() - kPlaces) + " more";
+  if (count > kPlaces) {
+    text += " and " + std::string(search.may_go_on() ? "" : "at least ") +
+            std::to_string(count - kPlaces) + " more";
   }
   return program_words(text, job);
 }

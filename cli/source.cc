@@ -30,6 +30,12 @@ std::vector<std::string> id_columns(const Arguments& arguments) {
   return columns;
 }
 
+std::string skipped_remark(std::int64_t rows) {
+  return rows == 0 ? ""
+                   : "rows skipped because of a missing field: " +
+                         std::to_string(rows) + "\n";
+}
+
 class CsvSource final : public Source {
  public:
   CsvSource(const Arguments& arguments,
@@ -58,10 +64,7 @@ class CsvSource final : public Source {
     file_.add_keys(keys);
     kinds_.resize(kinds_.size() + keys_, files::CsvKind::kTexts);
     file_.scan(kinds_);
-    if (file_.skipped() > 0) {
-      remarks_ += "rows skipped because of a missing field: " +
-                  std::to_string(file_.skipped()) + "\n";
-    }
+    remarks_ += skipped_remark(file_.skipped());
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       const auto& names = file_.names();
       remarks_ += number_remark(names.empty() ? file_.inputs()[i] : names[i],
@@ -131,7 +134,7 @@ class JsonSource final : public Source {
   JsonSource(const Arguments& arguments,
              const std::vector<MetricInputs>& metrics)
       : paths_(files::list_files(arguments.inputs)),
-        file_(paths_, arguments.columns, arguments.csv_options.labels) {
+        file_(paths_, arguments.columns, arguments.csv_options) {
     if (arguments.columns.empty()) {
       const auto keys = match_columns(file_.header(), metrics);
       if (!keys.empty()) file_.choose(keys);
@@ -156,7 +159,8 @@ class JsonSource final : public Source {
                         file_.inputs()[i], "'");
     }
     remarks_ = file_.file().mark_remark() +
-               column_remark(arguments, metrics, file_.inputs(), names());
+               column_remark(arguments, metrics, file_.inputs(), names()) +
+               skipped_remark(file_.skipped());
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       remarks_ += number_remark(
           names().empty() ? file_.inputs()[i] : names()[i], file_.numbered(i));

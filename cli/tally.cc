@@ -14,6 +14,7 @@
 #include "tally/cli/compare_runs.h"
 #include "tally/cli/completion.h"
 #include "tally/cli/describe.h"
+#include "tally/cli/ending.h"
 #include "tally/cli/evaluate.h"
 #include "tally/cli/output.h"
 #include "tally/cli/plan.h"
@@ -59,14 +60,13 @@ using OnRank = c10::function_ref<void(
 /// Starts ranks, if there are to be several, and makes the call on each.
 int on_ranks(Arguments& arguments, int argc, char** argv, OnRank call) {
   const bool is_rank = environment().world_size > 1;
+  if (!is_rank) tally::cli::check_outputs(arguments);
   const tally::cli::Spool spool(arguments, is_rank);
   if (!is_rank) {
     // Errors are reported once, before any rank is started.
     const int ranks = static_cast<int>(std::max<std::int64_t>(
         {1, arguments.ranks,
          static_cast<std::int64_t>(arguments.split.size())}));
-    tally::cli::check_output(arguments.output);
-    tally::cli::check_output(arguments.replicates);
     if (ranks > 1) {
       tally::cli::prepare(arguments, ranks);
       if (const auto status = tally::sync::launch_local(ranks, argc, argv)) {
@@ -100,7 +100,7 @@ int run_evaluate(Arguments& arguments, int argc, char** argv) {
 int run_report(Arguments& arguments, int argc, char** argv) {
   const std::string command = tally::cli::command_text(argc, argv);
   if (!arguments.logs.empty()) {
-    tally::cli::check_output(arguments.output);
+    tally::cli::check_outputs(arguments);
     tally::cli::report_logs(arguments, command);
     return 0;
   }
@@ -111,8 +111,8 @@ int run_report(Arguments& arguments, int argc, char** argv) {
 }
 
 int run_compare(const Arguments& arguments) {
+  tally::cli::check_outputs(arguments);
   const tally::cli::Spool spool(arguments, /*is_rank=*/false);
-  tally::cli::check_output(arguments.output);
   const auto runs = tally::cli::compare_runs(arguments);
   tally::cli::print_remarks(runs);
   tally::cli::write_output(arguments.output,
@@ -121,7 +121,7 @@ int run_compare(const Arguments& arguments) {
 }
 
 int run_plan(const Arguments& arguments) {
-  tally::cli::check_output(arguments.output);
+  tally::cli::check_outputs(arguments);
   tally::cli::write_output(arguments.output, tally::cli::plan(arguments));
   return 0;
 }
@@ -177,7 +177,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   tally::cli::hold_closed_streams();
-  tally::sync::internal::end_with_launcher();
+  const bool is_launched = !tally::sync::internal::end_with_launcher().empty();
+  tally::cli::say_what_ends(/*tells=*/!is_launched && is_first());
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {

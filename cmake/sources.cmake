@@ -808,6 +808,7 @@ set(TALLY_FILES_SOURCES
     files/file_list.cc
     files/id_file.cc
     files/input_file.cc
+    files/json_checks.cc
     files/json_lines.cc
     files/json_text.cc
     files/npy.cc
@@ -1105,6 +1106,7 @@ set(TALLY_CLI_SOURCES
     cli/completion.cc
     cli/curves.cc
     cli/describe.cc
+    cli/ending.cc
     cli/evaluate.cc
     cli/evaluate_arguments.cc
     cli/feeds.cc

@@ -137,6 +137,14 @@ const char* CsvValues::integer_words() const {
   return labels_.empty() ? "an integer" : "an integer or one of --labels";
 }
 
+const char* CsvValues::missing_advice() const {
+  return missing_ == Missing::kError
+             ? "; --missing skip leaves out rows with fields that are empty, "
+               "NA, nan, null and the like, --missing nan reads them as NaN, "
+               "and skip:-,? knows other words"
+             : "; --missing skip leaves such rows out";
+}
+
 std::string CsvValues::advice(const std::set<std::string>& refused,
                               bool can_be_label) const {
   const auto all = [&](auto&& holds) {
@@ -144,11 +152,7 @@ std::string CsvValues::advice(const std::set<std::string>& refused,
   };
   if (std::any_of(refused.begin(), refused.end(),
                   [&](const auto& text) { return is_missing(text); })) {
-    return missing_ == Missing::kError
-               ? "; --missing skip leaves out rows with fields that are empty, "
-                 "NA, nan, null and the like, --missing nan reads them as NaN, "
-                 "and skip:-,? knows other words"
-               : "; --missing skip leaves such rows out";
+    return missing_advice();
   }
   if (decimal_ != ',' &&
       all([](const auto& text) { return is_number_with(text, ','); })) {
@@ -181,7 +185,9 @@ void RefusedFields::add(const std::string& path, std::int64_t line,
   // What helps is said for the first column.
   if (count_ == 0 || column == column_) {
     can_be_label_ = can_be_label_ && value.can_be_label;
-    if (texts_.size() <= kMostLabels) texts_.insert(value.shown);
+    if (texts_.size() <= kMostLabels) {
+      texts_.insert(value.is_there ? value.shown : "");
+    }
   }
   if (count_++ == 0) {
     path_ = path;

@@ -32,7 +32,9 @@ class CsvValues {
 
   /// What an integer column holds, for messages.
   const char* integer_words() const;
-  /// "; --missing ...": the option that helps with these fields; may be empty.
+  /// "; --missing ...": what helps with missing values.
+  const char* missing_advice() const;
+  /// The option that helps with these fields; may be empty.
   std::string advice(const std::set<std::string>& refused,
                      bool can_be_label) const;
 
@@ -57,6 +59,7 @@ struct RefusedValue {
   std::string shown;
   bool is_text = true;
   bool can_be_label = false;
+  bool is_there = true;
 };
 
 /// The fields of files that cannot be read: the first five, and how many there

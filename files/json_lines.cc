@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <type_traits>
@@ -20,55 +21,27 @@ namespace {
 
 // Lines per read.
 constexpr std::int64_t kRows = 4096;
-constexpr std::size_t kMostDifferent = 10'000;  // texts of an input
-
-bool is_texts(const Json& value) {
-  return value.is_array() &&
-         std::all_of(value.begin(), value.end(),
-                     [](const Json& item) { return item.is_string(); });
-}
-
-const char* expected_of(CsvKind kind, bool has_labels) {
-  switch (kind) {
-    case CsvKind::kIntegers:
-      return has_labels ? "an integer or one of --labels" : "an integer";
-    case CsvKind::kTexts:
-      return "a text or a list of texts";
-    case CsvKind::kKeys:
-    case CsvKind::kNumbered:
-      return "an integer or a text";
-    case CsvKind::kFloats:
-    case CsvKind::kEither:
-      break;
-  }
-  return has_labels ? "a number or one of --labels" : "a number";
-}
-
-bool is_id(const Json& value) {
-  return value.is_number_integer() || value.is_string();
-}
-
-std::string id_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
 
 std::vector<std::string> texts_of(const Json& value) {
   if (value.is_string()) return {value.get<std::string>()};
   return value.get<std::vector<std::string>>();
 }
 
-/// "got NaN": what Python's json writes, though JSON has no such numbers.
-bool has_nan(const std::string& line) {
-  return line.find("NaN") != line.npos || line.find("Infinity") != line.npos;
+/// The value of a key; discarded if the object lacks it.
+const Json& value_of(const Json& object, const std::string& key) {
+  static const Json kNothing(Json::value_t::discarded);
+  const auto found = object.find(key);
+  return found == object.end() ? kNothing : *found;
 }
 
 }  // namespace
 
 JsonLines::JsonLines(const std::vector<std::string>& paths,
-                     const std::string& columns,
-                     const std::vector<std::string>& labels)
-    : file_(paths) {
-  for (const std::string& label : labels) {
+                     const std::string& columns, const CsvOptions& options)
+    : file_(paths),
+      values_(options),
+      has_missing_words_(!options.missing_words.empty()) {
+  for (const std::string& label : options.labels) {
     labels_.emplace(label, static_cast<std::int64_t>(labels_.size()));
   }
   file_.drop_blank_ends();
@@ -93,7 +66,7 @@ JsonLines::JsonLines(const std::vector<std::string>& paths,
 
 void JsonLines::find_keys() {
   const std::string line = file_.read(0, 1).front();
-  const auto first = nlohmann::ordered_json::parse(line, nullptr,
+  const auto first = nlohmann::ordered_json::parse(without_nan(line), nullptr,
                                                    /*allow_exceptions=*/false);
   if (!first.is_object()) fail_line(0, line);
   for (const auto& [key, value] : first.items()) keys_.push_back(key);
@@ -125,16 +98,14 @@ void JsonLines::fail(std::int64_t row, const std::string& what) const {
 }
 
 void JsonLines::fail_line(std::int64_t row, const std::string& line) const {
-  const Json value = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const Json value = parse_json(line);
   const std::size_t start = line.find_first_not_of(" \t\r");
   const char begin = start == line.npos ? ' ' : line[start];
   std::string got = value.is_discarded() ? "" : ", got " + shown_json(value);
   if (start == line.npos) {
     got = ", got an empty line";
-  } else if (has_nan(line) && value.is_discarded()) {
-    got =
-        ", got NaN or Infinity, which JSON does not have; leave these lines "
-        "out";
+  } else if (line.find("Infinity") != line.npos && value.is_discarded()) {
+    got = ", got Infinity, which JSON does not have; leave these lines out";
   } else if (row == 0 && begin == '[') {
     got = ", got a list; jq -c '.[]' FILE writes its objects in a line each";
   } else if (begin == '{' && value.is_discarded()) {
@@ -152,34 +123,90 @@ void JsonLines::scan(const std::vector<CsvKind>& kinds) {
   all_integers_.assign(inputs_.size(), true);
   numbered_.assign(inputs_.size(), {});
   widths_.assign(inputs_.size(), -1);
+  width_rows_.assign(inputs_.size(), 0);
   std::vector<std::string> lines;
   for (std::int64_t row = 0; row < rows(); ++row) {
     if (row % kRows == 0) {
       lines = file_.read(row, std::min(row + kRows, rows()));
     }
-    const Json object = Json::parse(lines[row % kRows], nullptr,
-                                    /*allow_exceptions=*/false);
-    if (!object.is_object()) fail_line(row, lines[row % kRows]);
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const auto found = object.find(inputs_[i]);
-      if (found == object.end()) fail(row, "no key '" + inputs_[i] + "'");
-      check_value(row, i, *found);
-    }
-    for (const std::string& key : id_keys_) {
-      const auto found = object.find(key);
-      if (found == object.end()) fail(row, "no key '" + key + "'");
-      if (!is_id(*found)) {
-        fail(row, "key '" + key + "': expected an integer or a text, got " +
-                      shown_json(*found));
-      }
-    }
+    scan_line(row, lines[row % kRows]);
   }
-  if (!refused_.empty()) {
-    refused_.fail(refused_.can_be_labels() && labels_.empty()
-                      ? label_advice(refused_.texts())
-                      : "");
+  if (values_.missing() == Missing::kSkip) {
+    file_.keep_only(std::move(kept_));
   }
+  if (!refused_.empty()) refuse_all();
   settle_kinds();
+}
+
+void JsonLines::scan_line(std::int64_t row, const std::string& line) {
+  const Json object = parse_json(line);
+  if (!object.is_object()) fail_line(row, line);
+  if (values_.missing() == Missing::kSkip) {
+    if (lacks_value(object)) {
+      ++skipped_;
+      return;
+    }
+    kept_.push_back(row);
+  }
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    check_value(row, i, value_of(object, inputs_[i]));
+  }
+  for (const std::string& key : id_keys_) {
+    const auto found = object.find(key);
+    if (found == object.end()) fail(row, "no key '" + key + "'");
+    if (!is_id(*found)) {
+      fail(row, "key '" + key + "': expected an integer or a text, got " +
+                    shown_json(*found));
+    }
+  }
+}
+
+void JsonLines::refuse_all() const {
+  const std::set<std::string>& texts = refused_.texts();
+  const auto is_number = [&](const std::string& text) {
+    return values_.to_number(text).has_value();
+  };
+  std::string advice;
+  if (std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+        return values_.is_missing(text);
+      })) {
+    advice = kinds_[first_refused_] == CsvKind::kTexts
+                 ? "; --missing skip leaves such rows out"
+                 : values_.missing_advice();
+  } else if (are_texts_refused_ &&
+             std::all_of(texts.begin(), texts.end(), is_number)) {
+    advice = "; numbers are written without quotes";
+  } else if (refused_.can_be_labels() && labels_.empty()) {
+    advice = label_advice(texts);
+  }
+  refused_.fail(advice);
+}
+
+bool JsonLines::lacks_value(const Json& object) const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (is_missing(i, value_of(object, inputs_[i]))) return true;
+  }
+  return false;
+}
+
+/// As far as an input can miss it: a text "NA" is one, and so is a name.
+bool JsonLines::is_missing(std::size_t input, const Json& value) const {
+  if (value.is_null() || value.is_discarded()) return true;
+  const CsvKind kind = kinds_[input];
+  if (kind == CsvKind::kTexts) return false;
+  const bool is_name = kind == CsvKind::kKeys || kind == CsvKind::kNumbered;
+  if (value.is_string()) {
+    const auto text = value.get<std::string>();
+    if (labels_.count(text) != 0) return false;
+    return is_name ? trimmed(text).empty() : values_.is_missing(text);
+  }
+  if (value.is_array()) {
+    return std::any_of(value.begin(), value.end(), [&](const Json& item) {
+      return !item.is_structured() && is_missing(input, item);
+    });
+  }
+  return has_missing_words_ && value.is_number() &&
+         values_.is_missing(value.dump());
 }
 
 void JsonLines::settle_kinds() {
@@ -198,111 +225,6 @@ void JsonLines::settle_kinds() {
   }
 }
 
-/// Those above 2^63 are numbers only.
-bool JsonLines::is_integer_of(const Json& value) const {
-  return value.is_boolean() || is_integer(value) ||
-         (value.is_string() && labels_.count(value.get<std::string>()) != 0);
-}
-
-void JsonLines::refuse(std::int64_t row, std::size_t input,
-                       const std::string& expected, const Json& value) {
-  const auto [file, line] = file_.line(row);
-  const bool is_text = value.is_string();
-  const bool can_be_label = is_text && (kinds_[input] == CsvKind::kIntegers ||
-                                        kinds_[input] == CsvKind::kEither);
-  refused_.add(
-      file->path(), line, "key '" + inputs_[input] + "'", expected,
-      {is_text ? shown_text(value.get<std::string>()) : shown_json(value),
-       is_text, can_be_label});
-}
-
-void JsonLines::check_value(std::int64_t row, std::size_t input,
-                            const Json& value) {
-  switch (kinds_[input]) {
-    case CsvKind::kTexts:
-      if (!value.is_string() && !is_texts(value)) {
-        refuse(row, input, expected_of(CsvKind::kTexts, false), value);
-      }
-      has_lists_[input] = has_lists_[input] || value.is_array();
-      has_texts_[input] = has_texts_[input] || value.is_string();
-      return;
-    case CsvKind::kKeys:
-      check_name(row, input, value);
-      return;
-    case CsvKind::kNumbered:
-      check_category(row, input, value);
-      return;
-    case CsvKind::kIntegers:
-    case CsvKind::kFloats:
-    case CsvKind::kEither:
-      check_list(row, input, value);
-  }
-}
-
-void JsonLines::check_name(std::int64_t row, std::size_t input,
-                           const Json& value) {
-  if (!is_id(value)) {
-    refuse(row, input, expected_of(kinds_[input], false), value);
-  } else if (!is_integer_of(value)) {
-    all_integers_[input] = false;
-  }
-}
-
-/// Numbers, and texts for which there will be numbers.
-void JsonLines::check_category(std::int64_t row, std::size_t input,
-                               const Json& value) {
-  const bool is_label = value.is_string() && is_integer_of(value);
-  has_texts_[input] = has_texts_[input] || (value.is_string() && !is_label);
-  if (!is_id(value) || is_label) check_list(row, input, value);
-  if (value.is_string() && !is_label) all_integers_[input] = false;
-  if (!is_id(value)) return;
-  auto& all = numbered_[input];
-  // Integers may be too many, but have no numbers.
-  if (all.size() <= kMostDifferent) all.insert(id_of(value));
-  if (has_texts_[input] && all.size() > kMostDifferent) {
-    fail(row, "key '" + inputs_[input] + "': expected at most " +
-                  std::to_string(kMostDifferent) +
-                  " different texts, got more");
-  }
-}
-
-/// Of as many numbers as in the first row, or one number.
-void JsonLines::check_list(std::int64_t row, std::size_t input,
-                           const Json& value) {
-  std::int64_t& width = widths_[input];
-  const bool is_list = value.is_array();
-  const auto own = is_list ? static_cast<std::int64_t>(value.size()) : 0;
-  if (is_list && value.empty()) {
-    refuse(row, input, "a number or a list of numbers", value);
-    return;
-  }
-  if (width < 0) width = own;
-  if (own != width) {
-    const std::string first = " as in " + file_.place(0);
-    refuse(row, input,
-           width == 0
-               ? "one number" + first
-               : "a list of " + std::to_string(width) + " numbers" + first,
-           value);
-    return;
-  }
-  if (!is_list) {
-    check_number(row, input, value);
-    return;
-  }
-  for (const Json& item : value) check_number(row, input, item);
-}
-
-void JsonLines::check_number(std::int64_t row, std::size_t input,
-                             const Json& value) {
-  const bool is_whole = is_integer_of(value);
-  if (!is_whole &&
-      (kinds_[input] == CsvKind::kIntegers || !value.is_number())) {
-    refuse(row, input, expected_of(kinds_[input], !labels_.empty()), value);
-  }
-  all_integers_[input] = all_integers_[input] && is_whole;
-}
-
 template <class T>
 T JsonLines::number_of(std::size_t input, const Json& value) const {
   if (kinds_[input] == CsvKind::kKeys) {
@@ -312,6 +234,9 @@ T JsonLines::number_of(std::size_t input, const Json& value) const {
   if (kinds_[input] == CsvKind::kNumbered) {
     const auto& all = numbered_[input];
     return static_cast<T>(std::distance(all.begin(), all.find(id_of(value))));
+  }
+  if (is_missing(input, value)) {
+    return static_cast<T>(std::numeric_limits<double>::quiet_NaN());
   }
   if (value.is_string()) {
     return static_cast<T>(labels_.at(value.get<std::string>()));
@@ -329,9 +254,11 @@ at::Tensor JsonLines::numbers_of(std::size_t input,
       at::empty(sizes, std::is_same_v<T, double> ? at::kDouble : at::kLong);
   T* to = numbers.data_ptr<T>();
   for (const Json& row : rows) {
-    const Json& value = row.at(inputs_[input]);
+    const Json& value = value_of(row, inputs_[input]);
     if (!value.is_array()) {
-      *to++ = number_of<T>(input, value);
+      // A missing list has as many numbers as the others.
+      const std::int64_t count = std::max<std::int64_t>(1, widths_[input]);
+      to = std::fill_n(to, count, number_of<T>(input, value));
       continue;
     }
     for (const Json& item : value) *to++ = number_of<T>(input, item);
@@ -342,7 +269,7 @@ at::Tensor JsonLines::numbers_of(std::size_t input,
 std::vector<InputValue> JsonLines::read(std::int64_t begin, std::int64_t end) {
   std::vector<Json> rows;
   for (const std::string& line : file_.read(begin, end)) {
-    rows.push_back(Json::parse(line));
+    rows.push_back(parse_json(line));
   }
   ids_.assign(id_keys_.size(), {});
   for (std::size_t i = 0; i < id_keys_.size(); ++i) {

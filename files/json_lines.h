@@ -18,9 +18,11 @@ namespace tally::files {
 
 /// Inputs in a file of JSON lines, or in several one after the other: an object
 /// in each line, whose values are texts, lists of texts, numbers, lists of as
-/// many numbers in each line, or true and false. Lines without text at the end
-/// are left out. All is read and validated once; after that, only the requested
-/// rows are in memory. For one thread at a time.
+/// many numbers in each line, or true and false. Missing are keys that an
+/// object lacks, null, NaN, and, where numbers are expected, the words of
+/// CsvOptions. Lines without text at the end are left out. All is read and
+/// validated once; after that, only the requested rows are in memory. For one
+/// thread at a time.
 ///
 /// Example:
 ///     files::JsonLines file("answers.jsonl", "answer,reference");
@@ -31,12 +33,12 @@ class JsonLines {
   /// `columns` is a list "a,b" with the key of each input; either all or none
   /// have the input's name in front, "preds=a,target=b". If empty, every key of
   /// the first line is an input. Throws c10::ValueError.
-  /// In inputs of numbers, `labels` are read as 0, 1, ...
+  /// Of the options, the labels and those of missing values apply.
   JsonLines(const std::string& path, const std::string& columns,
-            const std::vector<std::string>& labels = {})
-      : JsonLines(std::vector<std::string>{path}, columns, labels) {}
+            const CsvOptions& options = {})
+      : JsonLines(std::vector<std::string>{path}, columns, options) {}
   JsonLines(const std::vector<std::string>& paths, const std::string& columns,
-            const std::vector<std::string>& labels = {});
+            const CsvOptions& options = {});
 
   /// The keys of the first line, in its order.
   const std::vector<std::string>& header() const { return keys_; }
@@ -58,6 +60,8 @@ class JsonLines {
   bool has_lists(std::size_t input) const { return has_lists_[input]; }
   bool has_texts(std::size_t input) const { return has_texts_[input]; }
   std::int64_t rows() const { return file_.rows(); }
+  /// Rows that were dropped because of a missing value.
+  std::int64_t skipped() const { return skipped_; }
   std::int64_t bytes_per_row() const { return file_.bytes_per_row(); }
   const TextFiles& file() const { return file_; }
   /// The texts of a kNumbered input in the order of their numbers; empty if
@@ -76,6 +80,10 @@ class JsonLines {
   void check_key(const std::string& key) const;
   [[noreturn]] void fail(std::int64_t row, const std::string& what) const;
   [[noreturn]] void fail_line(std::int64_t row, const std::string& line) const;
+  void scan_line(std::int64_t row, const std::string& line);
+  bool lacks_value(const nlohmann::json& object) const;
+  bool is_missing(std::size_t input, const nlohmann::json& value) const;
+  [[noreturn]] void refuse_all() const;
   void check_value(std::int64_t row, std::size_t input,
                    const nlohmann::json& value);
   void check_list(std::int64_t row, std::size_t input,
@@ -97,8 +105,14 @@ class JsonLines {
                         const std::vector<nlohmann::json>& rows) const;
 
   TextFiles file_;
+  CsvValues values_;
   std::unordered_map<std::string, std::int64_t> labels_;
+  bool has_missing_words_;
+  std::int64_t skipped_ = 0;
+  std::vector<std::int64_t> kept_;  // where some may be skipped
   RefusedFields refused_;
+  std::size_t first_refused_ = 0;  // the input
+  bool are_texts_refused_ = true;  // and nothing else
   std::vector<std::string> keys_;
   std::vector<std::string> inputs_;
   std::vector<std::string> names_;
@@ -109,6 +123,7 @@ class JsonLines {
   std::vector<std::set<std::string>> numbered_;
   // Of lists of numbers; 0 for single ones, -1 before the first row.
   std::vector<std::int64_t> widths_;
+  std::vector<std::int64_t> width_rows_;  // that say so
   std::vector<std::string> id_keys_;
   std::vector<std::vector<std::string>> ids_;  // of the rows read last
 };

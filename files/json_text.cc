@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "tally/metrics/results_json.h"
 
@@ -55,11 +56,43 @@ std::string shown_json(const Json& value) {
   return out.size() > kShownLength ? out.substr(0, kShownLength) + "..." : out;
 }
 
+std::string without_nan(const std::string& line) {
+  constexpr std::string_view kNan = "NaN";
+  if (line.find(kNan) == line.npos) return line;
+  std::string text;
+  bool is_inside = false;  // of a text
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (!is_inside && line.compare(i, kNan.size(), kNan) == 0) {
+      text += "null";
+      i += kNan.size() - 1;
+      continue;
+    }
+    if (line[i] == '"') is_inside = !is_inside;
+    text += line[i];
+    if (is_inside && line[i] == '\\' && i + 1 < line.size()) {
+      text += line[++i];
+    }
+  }
+  return text;
+}
+
+Json parse_json(const std::string& line) {
+  return Json::parse(without_nan(line), nullptr, /*allow_exceptions=*/false);
+}
+
 bool is_integer(const Json& value) {
   return value.is_number_integer() &&
          (!value.is_number_unsigned() ||
           value.get<std::uint64_t>() <=
               std::numeric_limits<std::int64_t>::max());
+}
+
+bool is_id(const Json& value) {
+  return value.is_number_integer() || value.is_string();
+}
+
+std::string id_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 }  // namespace tally::files

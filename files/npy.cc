@@ -264,14 +264,6 @@ void convert(const Kind& kind, const char* from, std::int64_t count,
   if (kind.kind == 'u' && kind.item_size == 4) {
     widen<std::uint32_t, std::int64_t>(from, count, into);
   }
-  if (kind.kind == 'u' && kind.item_size == 8) {
-    const auto* values = static_cast<const std::int64_t*>(into.data_ptr());
-    const auto* end = values + count;
-    const auto* large = std::find_if(values, end, [](auto v) { return v < 0; });
-    TORCH_CHECK_VALUE(large == end, "expected integers up to ",
-                      std::numeric_limits<std::int64_t>::max(), ", got ",
-                      static_cast<std::uint64_t>(*large));
-  }
   if (kind.kind == 'f' && kind.item_size == 16) {
     check_long_doubles(from, count);
     widen<long double, double>(from, count, into);
@@ -328,6 +320,23 @@ NpyFile::NpyFile(InputFile file) : file_(std::move(file)) {
   }
 }
 
+void NpyFile::check_unsigned(const at::Tensor& values,
+                             std::int64_t begin) const {
+  const auto* const first = values.const_data_ptr<std::int64_t>();
+  const auto* const end = first + values.numel();
+  const auto* const large =
+      std::find_if(first, end, [](std::int64_t value) { return value < 0; });
+  if (large == end) return;
+  const std::int64_t place = large - first;
+  const std::int64_t row = header_.fortran_order
+                               ? place % (values.numel() / row_items_)
+                               : place / row_items_;
+  TORCH_CHECK_VALUE(false, path(), ", row ", begin + row,
+                    ": expected integers up to ",
+                    std::numeric_limits<std::int64_t>::max(), ", got ",
+                    static_cast<std::uint64_t>(*large));
+}
+
 at::Tensor NpyFile::read(std::int64_t begin, std::int64_t end) const {
   const Kind& kind = *find_kind(header_.kind, header_.item_size);
   const std::int64_t rows_read = end - begin;
@@ -344,6 +353,7 @@ at::Tensor NpyFile::read(std::int64_t begin, std::int64_t end) const {
   read_items(begin, rows_read, data);
   const std::int64_t parts = kind.kind == 'c' ? 2 : 1;
   if (header_.swapped) swap_bytes(data, count * parts, kind.item_size / parts);
+  if (kind.kind == 'u' && kind.item_size == 8) check_unsigned(values, begin);
   try {
     convert(kind, data, count, values);
   } catch (const c10::ValueError& error) {

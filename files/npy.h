@@ -58,6 +58,8 @@ class NpyFile {
 
  private:
   /// The bytes of rows in file order.
+  /// That the values, of rows from `begin` on, are no larger than int64's.
+  void check_unsigned(const at::Tensor& values, std::int64_t begin) const;
   void read_items(std::int64_t begin, std::int64_t count, char* into) const;
 
   InputFile file_;

@@ -110,6 +110,7 @@ TextFiles::TextFiles(const std::vector<std::string>& paths) {
 }
 
 std::int64_t TextFiles::rows() const {
+  if (kept_) return static_cast<std::int64_t>(kept_->size());
   std::int64_t rows = 0;
   for (const TextFile& file : files_) rows += file.rows();
   return rows;
@@ -125,6 +126,23 @@ std::int64_t TextFiles::bytes_per_row() const {
 
 std::vector<std::string> TextFiles::read(std::int64_t begin,
                                          std::int64_t end) const {
+  if (!kept_) return read_all(begin, end);
+  std::vector<std::string> lines;
+  if (begin == end) return lines;
+  const std::int64_t first = kept_->at(begin);
+  std::vector<std::string> all = read_all(first, kept_->at(end - 1) + 1);
+  for (std::int64_t row = begin; row < end; ++row) {
+    lines.push_back(std::move(all[(*kept_)[row] - first]));
+  }
+  return lines;
+}
+
+void TextFiles::keep_only(std::vector<std::int64_t> rows) {
+  kept_ = std::move(rows);
+}
+
+std::vector<std::string> TextFiles::read_all(std::int64_t begin,
+                                             std::int64_t end) const {
   std::vector<std::string> lines;
   for (const TextFile& file : files_) {
     const std::int64_t first = std::clamp<std::int64_t>(begin, 0, file.rows());
@@ -145,6 +163,7 @@ void TextFiles::drop_blank_ends() {
 
 std::pair<const TextFile*, std::int64_t> TextFiles::line(
     std::int64_t row) const {
+  if (kept_) row = kept_->at(row);
   auto file = files_.begin();
   for (; row >= file->rows() && file + 1 != files_.end(); ++file) {
     row -= file->rows();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +59,8 @@ class TextFiles {
   const std::string& path() const { return files_.front().path(); }
   std::int64_t rows() const;
   std::int64_t bytes_per_row() const;
+  /// From now on these rows are all. In ascending order.
+  void keep_only(std::vector<std::int64_t> rows);
   std::vector<std::string> read(std::int64_t begin, std::int64_t end) const;
   void drop_blank_ends();
   /// The file of a row, and its line there, from 1.
@@ -68,7 +71,10 @@ class TextFiles {
   std::string mark_remark() const;
 
  private:
+  std::vector<std::string> read_all(std::int64_t begin, std::int64_t end) const;
+
   std::vector<TextFile> files_;
+  std::optional<std::vector<std::int64_t>> kept_;
 };
 
 }  // namespace tally::files

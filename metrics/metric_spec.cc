@@ -49,6 +49,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return *std::move(parts);
 }
 
+std::string_view name_of(std::string_view text) {
+  return trimmed(text.substr(0, text.find('(')));
+}
+
 /// "name=value" in two, or nothing and the text.
 std::pair<std::string_view, std::string_view> split_name(std::string_view text,
                                                          char between) {
@@ -62,7 +66,7 @@ std::pair<std::string_view, std::string_view> split_name(std::string_view text,
 MetricSpec parse_metric_spec(std::string_view text) {
   const std::string_view whole = trimmed(text);
   const std::size_t open = std::min(whole.find('('), whole.size());
-  const std::string_view name = trimmed(whole.substr(0, open));
+  const std::string_view name = name_of(whole);
   TORCH_CHECK_VALUE(is_name(name), "expected a metric such as ",
                     "MulticlassAccuracy(num_classes=5), got ", shown(text));
   MetricSpec spec;
@@ -97,7 +101,7 @@ std::vector<std::pair<std::string, std::string>> parse_metric_list(
   for (const std::string_view part : split(text, ';')) {
     auto [name, spec] = split_name(part, '=');
     std::string key(name);
-    if (key.empty()) key = parse_metric_spec(spec).name;
+    if (key.empty()) key = name_of(spec);
     for (const auto& [other, unused] : metrics) {
       TORCH_CHECK_VALUE(other != key, "expected one metric of each name, got ",
                         shown(key), " twice; write name=", key, "(...)");

@@ -17,7 +17,6 @@ using Seconds = std::chrono::duration<double>;
 constexpr std::chrono::seconds kFirst{1};
 constexpr std::chrono::milliseconds kBetween{200};
 constexpr std::chrono::seconds kBetweenLines{30};
-constexpr const char* kClear = "\r\x1b[K";
 
 /// A terminal's columns, of which the last stays free: a line that wraps cannot
 /// be erased.
@@ -56,10 +55,14 @@ Progress::Progress(std::ostream* out, bool is_terminal, std::string unit,
       next_(begin_ + (is_terminal ? kFirst : kBetweenLines)) {}
 
 Progress Progress::on_stderr(std::string unit, bool shows) {
+  return Progress(shows ? &std::cerr : nullptr, is_on_terminal(),
+                  std::move(unit));
+}
+
+bool Progress::is_on_terminal() {
   const char* kind = std::getenv("TERM");
-  const bool is_terminal = isatty(STDERR_FILENO) != 0 && kind != nullptr &&
-                           std::string_view(kind) != "dumb";
-  return Progress(shows ? &std::cerr : nullptr, is_terminal, std::move(unit));
+  return isatty(STDERR_FILENO) != 0 && kind != nullptr &&
+         std::string_view(kind) != "dumb";
 }
 
 Progress::~Progress() { end(); }

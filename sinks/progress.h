@@ -31,10 +31,14 @@ class Progress {
   /// Writes nothing if `out` is null. `unit`: of what is counted.
   explicit Progress(std::ostream* out, bool is_terminal = false,
                     std::string unit = "rows", Now now = Clock::now);
-  /// On the standard error, which is taken for a terminal if it is one and TERM
-  /// is not dumb. With `shows` false, nothing is written: one rank of several
-  /// shows progress.
+  /// On the standard error. With `shows` false, nothing is written: one rank of
+  /// several shows progress.
   static Progress on_stderr(std::string unit = "rows", bool shows = true);
+  /// Whether a line on the standard error can be erased: it is a terminal, and
+  /// TERM is not dumb.
+  static bool is_on_terminal();
+  /// What erases it.
+  static constexpr const char* kClear = "\r\x1b[K";
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

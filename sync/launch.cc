@@ -17,6 +17,7 @@
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -102,7 +103,10 @@ class SignalQueue {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    path_ = std::filesystem::temp_directory_path() / "tally-XXXXXX";
+    std::error_code error;
+    path_ = std::filesystem::temp_directory_path(error) / "tally-XXXXXX";
+    TORCH_CHECK(!error, "TMPDIR: expected a folder, for temporary files: ",
+                error.message());
     TORCH_CHECK(mkdtemp(path_.data()), "cannot create a folder like ", path_,
                 ": ", std::strerror(errno));
   }
@@ -211,7 +215,9 @@ class LocalRanks {
       if (next_signal_ != 0 && Clock::now() >= next_at_) escalate();
     }
     for (LineForwarder& forwarder : forwarders_) forwarder.finish();
-    if (status_ != 0) explain(arguments.front());
+    // Programs that nobody reads end without a word.
+    const bool is_unread = status_ == 128 + SIGPIPE;
+    if (status_ != 0 && !is_unread) explain(arguments.front());
     return status_;
   }
 

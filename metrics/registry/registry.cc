@@ -6,6 +6,7 @@
 
 #include "tally/metrics/collection.h"
 #include "tally/metrics/common/did_you_mean.h"
+#include "tally/metrics/core/option_text.h"
 #include "tally/metrics/registry/domains.h"
 #include "tally/metrics/registry/search.h"
 #include "tally/state/parse_number.h"
@@ -15,6 +16,17 @@ namespace {
 
 // Far more than anyone needs, and far less than the stack holds.
 constexpr int kDeepestMetrics = 16;
+
+/// What people write may be no name that a metric can have: "NDCG@10".
+MetricSpec spec_of(const Registry& registry, std::string_view text) {
+  const std::string name(internal::trimmed(text.substr(0, text.find('('))));
+  const bool is_expression = name.find(' ') != name.npos;
+  if (!is_expression && registry.entries().count(name) == 0) {
+    const std::string hint = internal::did_you_mean_metric(registry, name);
+    TORCH_CHECK_VALUE(hint.empty(), "unknown metric '", name, "'", hint);
+  }
+  return parse_metric_spec(text);
+}
 
 void check_depth(int depth) {
   TORCH_CHECK_VALUE(depth <= kDeepestMetrics,
@@ -115,7 +127,7 @@ std::unique_ptr<Metric> Registry::make(std::string_view text,
                                        const MetricOptions& metric_options,
                                        int depth) const {
   check_depth(depth);
-  MetricSpec spec = parse_metric_spec(text);
+  MetricSpec spec = spec_of(*this, text);
   const MetricEntry& entry = at(spec.name);
   const std::string example = entry.example();
   const auto required = parse_metric_spec(example).options;
@@ -148,7 +160,7 @@ std::vector<InputInfo> Registry::inputs(std::string_view text) const {
 std::vector<InputInfo> Registry::inputs(std::string_view text,
                                         int depth) const {
   check_depth(depth);
-  const MetricSpec spec = parse_metric_spec(text);
+  const MetricSpec spec = spec_of(*this, text);
   const MetricEntry& entry = at(spec.name);
   const auto inside =
       std::find_if(entry.options.begin(), entry.options.end(),

@@ -37,9 +37,32 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
+/// Letters and digits in lower case: "f1_score" and "F1Score" are one name.
+std::string plain(std::string_view text) {
+  std::string kept;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (std::isalnum(code) != 0 || code >= 0x80) {
+      kept += static_cast<char>(std::tolower(code));
+    }
+  }
+  return kept;
+}
+
+/// "F1Score" of "BinaryF1Score".
+std::string without_task(const std::string& name) {
+  for (const std::string_view task :
+       {"Binary", "Multiclass", "Multilabel", "Retrieval"}) {
+    if (name.size() > task.size() && name.compare(0, task.size(), task) == 0) {
+      return name.substr(task.size());
+    }
+  }
+  return name;
+}
+
 std::vector<std::string> names_of(const std::string& name,
                                   const std::string& aliases) {
-  std::vector<std::string> names{lower_case(name)};
+  std::vector<std::string> names{name};
   for (std::size_t begin = 0; begin < aliases.size();) {
     const std::size_t end = std::min(aliases.find(", ", begin), aliases.size());
     names.push_back(aliases.substr(begin, end - begin));
@@ -48,7 +71,33 @@ std::vector<std::string> names_of(const std::string& name,
   return names;
 }
 
-enum : int { kNamed, kHasWords, kContains };
+/// What a name may be short of: "NDCG@10" is NDCG, "precision_score" precision.
+std::string nearly(const std::string& name) {
+  constexpr std::string_view kScore = "score";
+  std::string word = plain(name.substr(0, name.find('@')));
+  if (word.size() > kScore.size() &&
+      word.compare(word.size() - kScore.size(), kScore.size(), kScore) == 0) {
+    word.resize(word.size() - kScore.size());
+  }
+  return word;
+}
+
+bool is_composition(const std::string& text) {
+  const std::vector<std::string> operators{" + ", " - ", " * "};
+  return std::any_of(operators.begin(), operators.end(), [&](const auto& each) {
+    return text.find(each) != text.npos;
+  });
+}
+
+template <class Found>
+Found best_first(Found found) {
+  std::stable_sort(
+      found.begin(), found.end(),
+      [](const auto& a, const auto& b) { return a.first < b.first; });
+  return found;
+}
+
+enum : int { kNamed, kNearlyNamed, kHasWords, kContains };
 
 }  // namespace
 
@@ -59,10 +108,21 @@ MetricSearch::MetricSearch(std::vector<std::string> words)
 
 std::optional<MetricSearch::Rank> MetricSearch::rank_of(
     const MetricMatch& match, const char* aliases) const {
+  const std::string asked = c10::Join(" ", words_);
   const auto names = names_of(match.text, aliases);
-  const auto named =
-      std::find(names.begin(), names.end(), c10::Join(" ", words_));
-  if (named != names.end()) return Rank{kNamed, named - names.begin()};
+  const auto place_of = [&](const std::string& word) {
+    const auto found =
+        std::find_if(names.begin(), names.end(),
+                     [&](const auto& name) { return plain(name) == word; });
+    const bool is_short = word == plain(without_task(match.text));
+    return found == names.end() && is_short
+               ? std::size_t{1}
+               : static_cast<std::size_t>(found - names.begin());
+  };
+  const std::size_t named = place_of(plain(asked));
+  if (named < names.size()) return Rank{kNamed, named};
+  const std::size_t near = place_of(nearly(asked));
+  if (near < names.size()) return Rank{kNearlyNamed, near};
   const std::string text =
       c10::str(match.text, " ", match.domain, " ", match.what, " ", aliases);
   const auto words = words_of(text);
@@ -78,7 +138,7 @@ std::optional<MetricSearch::Rank> MetricSearch::rank_of(
 void MetricSearch::add(MetricMatch match, const char* aliases) {
   const auto rank = rank_of(match, aliases);
   if (!rank) return;
-  match.is_named = rank->first == kNamed;
+  match.is_named = rank->first <= kNearlyNamed;
   found_.emplace_back(*rank, std::move(match));
 }
 
@@ -93,19 +153,21 @@ void MetricSearch::add(const Registry& registry) {
 }
 
 std::vector<MetricMatch> MetricSearch::matches() const {
-  auto found = found_;
-  std::stable_sort(
-      found.begin(), found.end(),
-      [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<MetricMatch> matches;
-  for (auto& [rank, match] : found) matches.push_back(std::move(match));
+  for (auto& [rank, match] : best_first(found_)) {
+    matches.push_back(std::move(match));
+  }
   return matches;
 }
 
 std::string MetricSearch::suggestion() const {
   std::vector<std::string> named;
-  for (const MetricMatch& match : matches()) {
-    if (match.is_named) named.push_back("'" + match.text + "'");
+  const auto found = best_first(found_);
+  for (const auto& [rank, match] : found) {
+    if (!match.is_named || rank.first != found.front().first.first) break;
+    // Not all who ask can write one.
+    if (is_composition(match.text)) return "; that is " + match.text;
+    named.push_back("'" + match.text + "'");
   }
   if (named.empty() || named.size() > kMostNamed) return "";
   const std::string last = std::move(named.back());
@@ -144,6 +206,14 @@ const std::vector<NamedExpression>& named_expressions() {
        "top-5 error"},
       {"MeanSquaredError(squared=false)", "Root mean squared error.",
        "rmse, root mean squared error, root mean square error"},
+      {"MulticlassAccuracy(num_classes=5, top_k=5, average=micro)",
+       "Fraction of samples whose class is among the best five.",
+       "top-5 accuracy, top-5, top-k accuracy, top-k"},
+      {"MeanAveragePrecision(iou_type=segm)",
+       "Mean average precision of masks.", "mask ap, mask map"},
+      {"MeanAveragePrecision(iou_type=keypoints)",
+       "Mean average precision of keypoints.",
+       "oks, keypoint ap, keypoint map"},
       {"MeanSquaredLogError(squared=false)",
        "Root mean squared logarithmic error.", "rmsle"},
       {"HausdorffDistance(num_classes=5, percentile=95)",
@@ -163,4 +233,5 @@ std::string did_you_mean_metric(const Registry& registry,
 }
 
 }  // namespace internal
+
 }  // namespace tally

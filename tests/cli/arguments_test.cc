@@ -282,7 +282,10 @@ TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
             "--inputs: expected x.jsonl alone and without a name, as it holds "
             "all inputs; use --columns to choose them");
   EXPECT_EQ(evaluate_error({"-m", "A", "-i", "x", "--missing", "skip"}),
-            "--missing: requires --csv");
+            "--missing: requires --csv, or a .jsonl file as --inputs");
+  EXPECT_EQ(evaluate_error({"-m", "A", "-i", "x.json"}),
+            "--inputs: expected files of arrays, of texts or of JSON lines, "
+            "got x.json; name it .jsonl if it has an object in each line");
   EXPECT_EQ(evaluate_error({"-m", "A", "-i", "-", "-"}),
             "--inputs: expected - once, got it 2 times");
   EXPECT_EQ(evaluate_error({"--metrics", "A", "--inputs", "x", "--ranks", "3",

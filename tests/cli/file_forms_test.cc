@@ -10,7 +10,6 @@
 #include "tally/files/csv.h"
 #include "tally/files/file_kind.h"
 #include "tally/files/file_list.h"
-#include "tally/files/json_lines.h"
 #include "tally/files/npy.h"
 #include "tally/files/temporary_file.h"
 #include "tally/files/unpack.h"
@@ -381,104 +380,6 @@ TEST(EncodingTest, BecomesUtf8) {
     EXPECT_THAT(refusal_of([&] { in_utf8(bad, Encoding::kUtf16); }),
                 HasSubstr("x: expected UTF-16, got something else at byte "));
   }
-}
-
-Words lines_error(const std::string& text, CsvKind kind) {
-  const Folder folder;
-  return {refusal_of([&] {
-    files::JsonLines file(folder.write("x.jsonl", text), "");
-    file.scan(std::vector<CsvKind>(file.inputs().size(), kind));
-  })};
-}
-
-at::Tensor read_lines(const std::string& text, CsvKind kind,
-                      const Words& labels = {}) {
-  const Folder folder;
-  files::JsonLines file(folder.write("x.jsonl", text), "a", labels);
-  file.scan({kind});
-  return *file.read(0, file.rows())[0].ref().as<at::Tensor>();
-}
-
-TEST(JsonLinesFormTest, ScoresMayBeLists) {
-  EXPECT_TRUE(
-      read_lines("{\"a\": [0.1, 1]}\n{\"a\": [2, true]}\n\n \n",
-                 CsvKind::kEither)
-          .equal(at::tensor({0.1, 1.0, 2.0, 1.0}, at::kDouble).view({2, 2})));
-  EXPECT_TRUE(read_lines("{\"a\": [1]}\n{\"a\": [2]}\n", CsvKind::kIntegers)
-                  .equal(at::tensor({1, 2}, at::kLong).view({2, 1})));
-  const auto error = [](const std::string& second) {
-    return lines_error("{\"a\": [1, 2]}\n{\"a\": " + second + "}\n",
-                       CsvKind::kFloats)
-        .front();
-  };
-  EXPECT_THAT(
-      error("[1]"),
-      HasSubstr("x.jsonl, line 2: key 'a': expected a list of 2 numbers "
-                "as in "));
-  EXPECT_THAT(error("[1]"), EndsWith("x.jsonl, line 1, got [1]"));
-  EXPECT_THAT(error("3"), EndsWith("line 1, got 3"));
-  EXPECT_THAT(error("[]"),
-              EndsWith("expected a number or a list of numbers, got []"));
-  EXPECT_THAT(error("[1, [2]]"), EndsWith("expected a number, got [2]"));
-  EXPECT_THAT(error("null"), EndsWith("line 1, got null"));
-}
-
-TEST(JsonLinesFormTest, TextsCanStandForClasses) {
-  EXPECT_TRUE(read_lines("{\"a\": \"dog\"}\n{\"a\": \"cat\"}\n{\"a\": 1}\n",
-                         CsvKind::kEither, {"cat", "dog"})
-                  .equal(at::tensor({1, 0, 1}, at::kLong)));
-  EXPECT_THAT(
-      lines_error("{\"a\": \"dog\"}\n{\"a\": \"cat\"}\n", CsvKind::kEither)
-          .front(),
-      EndsWith("line 1: key 'a': expected a number, got 'dog'; also in "
-               "line 2 ('cat'); --labels cat,dog reads texts as classes "
-               "0, 1, ..., in this order"));
-}
-
-TEST(JsonLinesFormTest, NamesHaveHashesOrNumbers) {
-  EXPECT_TRUE(
-      read_lines("{\"a\": \"q1\"}\n{\"a\": 7}\n", CsvKind::kKeys)
-          .equal(at::tensor(SampleIds(Words{"q1", "7"}).values(), at::kLong)));
-  EXPECT_TRUE(read_lines("{\"a\": 8}\n{\"a\": 7}\n", CsvKind::kKeys)
-                  .equal(at::tensor({8, 7}, at::kLong)));
-  EXPECT_TRUE(read_lines("{\"a\": \"F\"}\n{\"a\": \"M\"}\n{\"a\": \"F\"}\n",
-                         CsvKind::kNumbered)
-                  .equal(at::tensor({0, 1, 0}, at::kLong)));
-  EXPECT_TRUE(read_lines("{\"a\": 2.5}\n{\"a\": 1}\n", CsvKind::kNumbered)
-                  .equal(at::tensor({2.5, 1.0}, at::kDouble)));
-  EXPECT_THAT(lines_error("{\"a\": 1.5}\n", CsvKind::kKeys).front(),
-              EndsWith("expected an integer or a text, got 1.5"));
-}
-
-TEST(JsonLinesFormTest, WhatIsNoObjectInALineIsNamed) {
-  const auto error = [](const std::string& text) {
-    return lines_error(text, CsvKind::kEither).front();
-  };
-  EXPECT_THAT(error("[{\"a\": 1}]\n"),
-              HasSubstr("x.jsonl, line 1: expected a JSON object in each line, "
-                        "got a list; jq -c '.[]'"));
-  EXPECT_THAT(error("[\n{\"a\": 1}\n]\n"), HasSubstr("got a list; jq"));
-  EXPECT_THAT(error("{\n\"a\": 1\n}\n"),
-              HasSubstr("got one that does not end in this line"));
-  EXPECT_THAT(error("{\"a\": NaN}\n"),
-              HasSubstr("got NaN or Infinity, which JSON does not have"));
-  EXPECT_THAT(error("{\"a\": 1}\n\n{\"a\": 1}\n"),
-              EndsWith("line 2: expected a JSON object in each line, got an "
-                       "empty line"));
-  EXPECT_THAT(error("{\"a\": 1}\n7\n"), EndsWith("in each line, got 7"));
-}
-
-TEST(JsonLinesFormTest, SeveralFilesAreOne) {
-  const Folder folder;
-  const Words paths = {folder.write("1.jsonl", "{\"a\": 1}\n\n"),
-                       folder.write("2.jsonl", "{\"a\": 2}\n{\"a\": 3}\n")};
-  files::JsonLines file(paths, "a");
-  file.scan({CsvKind::kEither});
-  EXPECT_TRUE(file.read(0, 3)[0].ref().as<at::Tensor>()->equal(
-      at::tensor({1, 2, 3}, at::kLong)));
-  EXPECT_TRUE(file.read(1, 2)[0].ref().as<at::Tensor>()->equal(
-      at::tensor({2}, at::kLong)));
-  EXPECT_EQ(file.file().place(2), paths[1] + ", line 2");
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST(NpyTest, RefusesWhatIsNoArrayOfRows) {
   EXPECT_THAT(error("time"), HasSubstr("NumPy's dtype '<M8[D]'"));
   EXPECT_THAT(error("structure"), HasSubstr("got one of structures"));
   EXPECT_THAT(error("uint64_large"),
-              HasSubstr("uint64_large.npy: expected integers up to "
+              HasSubstr("uint64_large.npy, row 1: expected integers up to "
                         "9223372036854775807, got 9223372036854775808"));
 }
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -77,6 +78,103 @@ TEST(TallyFaultsTest, APipeIsWrittenToIfSomebodyReadsIt) {
   ASSERT_GT(count, 0);
   EXPECT_EQ(Json::parse(std::string(text, count)).at("rows"), 19);
   close(reader);
+}
+
+TEST(TallyFaultsTest, AReaderThatGoesEndsItQuietly) {
+  for (const std::string ranks : {"1", "3"}) {
+    const auto result = run_program(
+        {"/bin/sh", "-c",
+         "{ sleep 0.2; cli/tally evaluate -m MeanSquaredError --ranks " +
+             ranks + " -i " + data_file("target.npy") + " " +
+             data_file("weight.npy") + "; echo $? >&2; } | :"});
+    EXPECT_EQ(result.errors, std::to_string(128 + SIGPIPE) + "\n");
+  }
+}
+
+TEST(TallyFaultsTest, AFullDiskIsToldInOneLine) {
+  for (const char* ranks : {"", "--ranks 3 "}) {
+    const auto full =
+        run_program(with_shell(ranks + std::string(">/dev/full")));
+    EXPECT_EQ(full.status, 2);
+    EXPECT_EQ(full.errors,
+              "tally: standard output: cannot be written: No space left on "
+              "device\n");
+    const auto file =
+        run_program(with_shell(ranks + std::string("--output /dev/full")));
+    EXPECT_EQ(file.status, 2);
+    EXPECT_EQ(file.errors,
+              "tally: /dev/full: cannot be written: No space left on "
+              "device\n");
+  }
+}
+
+TEST(TallyFaultsTest, AFileThatMayNotGrowStaysAsItWas) {
+  const Folder folder;
+  const std::string output = folder.write("out", "before");
+  const auto result = run_program(
+      {"/bin/sh", "-c",
+       "ulimit -f 0; exec cli/tally evaluate -m MeanSquaredError -i " +
+           data_file("target.npy") + " " + data_file("weight.npy") + " -o " +
+           output});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.errors,
+            "tally: " + output + ": cannot be written: File too large\n");
+  EXPECT_EQ(read_file(output), "before");
+  EXPECT_EQ(folder.size(), 1u);
+}
+
+TEST(TallyFaultsTest, TemporaryFilesNeedAFolder) {
+  for (const char* ranks : {"1", "2"}) {
+    const auto result = run_program(
+        {"/bin/sh", "-c",
+         "cat " + data_file("target.npy") +
+             " | TMPDIR=/none cli/tally evaluate -m MeanSquaredError -i - " +
+             data_file("weight.npy") + " --ranks " + ranks});
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.errors,
+              "tally: TMPDIR: expected a folder, for temporary files: Not a "
+              "directory\n");
+  }
+}
+
+TEST(TallyFaultsTest, WhatItReadsIsNotWrittenOver) {
+  const Folder folder;
+  const std::string csv = folder.write("x.csv", "preds,target\n1,2\n");
+  for (const char* option : {"--output", "--replicates"}) {
+    const auto result =
+        run_program({"cli/tally", "evaluate", "-m", "MeanSquaredError", "--csv",
+                     folder.path(""), option, folder.path("./x.csv")});
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.errors,
+              "tally: " + folder.path("./x.csv") +
+                  ": expected another file to write to, got an input\n");
+  }
+  EXPECT_EQ(read_file(csv), "preds,target\n1,2\n");
+}
+
+// The program waits for the rest of a pipe: until then it has no ranks.
+TEST(TallyFaultsTest, ASignalIsToldInOneLine) {
+  const Folder folder;
+  const std::string pipe = folder.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const char* ranks : {"1", "3"}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      Program program({"cli/tally", "evaluate", "-m", "MeanSquaredError",
+                       "--csv", pipe, "--ranks", ranks});
+      int writer = -1;
+      while (writer < 0) {
+        writer = open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        std::this_thread::yield();
+      }
+      program.send(signal);
+      const auto result = program.wait();
+      EXPECT_EQ(result.status, 128 + signal);
+      EXPECT_EQ(result.errors, "tally: ended by signal " +
+                                   std::to_string(signal) + " (" +
+                                   strsignal(signal) + ")\n");
+      close(writer);
+    }
+  }
 }
 
 /// Gone, or ended and not yet waited for by whoever adopted it.
@@ -183,6 +281,21 @@ TEST_P(TallyDeathTest, ARankThatDiesIsNamedOnce) {
               AnyOf("",
                     "tally: preds is column 'preds', target is column "
                     "'target'\n"));
+}
+
+TEST_P(TallyDeathTest, ASignalIsTheReasonOfAllRanks) {
+  const auto program = start();
+  const auto pids = ranks_of(*program);
+  wait_for_a_moment();
+  program->send(SIGINT);
+  const auto result = program->wait();
+  expect_ended(pids);
+  expect_whole_output(result.status);
+  if (result.status == 0) return;
+  EXPECT_EQ(result.status, 128 + SIGINT);
+  EXPECT_THAT(result.errors,
+              ::testing::EndsWith("tally: ended by signal 2 (Interrupt)\n"));
+  EXPECT_EQ(folder_.size(), 2u);
 }
 
 TEST_P(TallyDeathTest, NoRankOutlivesTheProgram) {

@@ -57,18 +57,63 @@ TEST_F(TallyFormsTest, ValuesThatMetricsRefuseAreNamedByTheirPlaces) {
           {"-m", "a=BinaryLogLoss; BinaryAUROC", "--csv", csv, "--ranks", "2"}),
       AllOf(HasSubstr(csv + ", line 3, column 'pred'"),
             HasSubstr("(BinaryLogLoss as 'a')"), Not(HasSubstr("rows "))));
-  // The first of two ranks has five of these rows.
-  std::string many = "pred,target\n";
-  for (int i = 0; i < 14; ++i) many += "9,1\n";
-  EXPECT_THAT(errors_of({"-m", "BinaryLogLoss", "--csv",
-                         folder_.write("y.csv", many), "--ranks", "2"}),
-              HasSubstr("line 6 (9) and at least 2 more\n"));
+  EXPECT_EQ(errors_of({"-m", "BinaryLogLoss; BinaryAUROC", "--csv", csv,
+                       "--ranks", "3"}),
+            all);
   const std::string lines = folder_.write(
       "x.jsonl", "{\"p\": 0.5, \"y\": 1}\n{\"p\": 0.5, \"y\": 4}\n");
   EXPECT_EQ(errors_of({"-m", "BinaryLogLoss", "-i", lines, "--columns", "p,y"}),
             "tally: " + lines +
                 ", line 2, key 'y': expected target in [0, 2), got 4 "
                 "(BinaryLogLoss)\n");
+}
+
+TEST_F(TallyFormsTest, EachPlaceIsThatOfItsValue) {
+  const std::string csv =
+      folder_.write("x.csv", "pred,target\n0.5,1\n7,1\n0.5,8\n0.5,0\n6,1\n");
+  EXPECT_EQ(errors_of({"-m", "BinaryLogLoss", "--csv", csv}),
+            "tally: " + csv +
+                ", line 3, column 'pred': expected probabilities in [0, 1] as "
+                "preds, got 7 (input=logits for logits) (BinaryLogLoss); also "
+                "in line 4, column 'target' (8), line 6 (6)\n");
+  const std::string preds =
+      folder_.write("p.npy", npy<double>("<f8", {0.5, 7, 0.5, 6}));
+  const std::string target =
+      folder_.write("t.npy", npy<std::int64_t>("<i8", {1, 0, 5, 1}));
+  for (const char* ranks : {"1", "2"}) {
+    EXPECT_THAT(errors_of({"-m", "BinaryLogLoss", "-i", preds, target,
+                           "--ranks", ranks}),
+                HasSubstr("(BinaryLogLoss); also in " + target +
+                          ", row 2 (5), row 3 (6)\n"));
+  }
+}
+
+TEST_F(TallyFormsTest, ValuesAreToldAlsoWhereTheMetricDoesNotTellThem) {
+  const std::string csv = folder_.write(
+      "x.csv", "pred,target,weight\n1,1,1\n2,-3,1\n-4,2,1\n1,1,-5\n");
+  EXPECT_EQ(
+      errors_of({"-m", "MeanSquaredLogError", "--csv", csv, "--columns",
+                 "preds=pred,target=target"}),
+      "tally: " + csv +
+          ", line 3: expected preds and target above -1, got 2 as preds and -3 "
+          "as target (MeanSquaredLogError); also in line 4 (-4 as preds and 2 "
+          "as target)\n");
+  EXPECT_EQ(errors_of({"-m", "MeanSquaredError", "--csv", csv}),
+            "tally: " + csv +
+                ", line 5, column 'weight': expected weight of at least 0, got "
+                "-5 as weight (MeanSquaredError)\n");
+}
+
+TEST_F(TallyFormsTest, WhatAllRowsShareIsNotOfOne) {
+  std::string array = npy<double>("<f8", std::vector<double>(150));
+  const std::string shape = "(2, 5, 5, 3), }";
+  array.replace(array.find("(150,)"), shape.size(), shape);
+  const std::string images = folder_.write("p.npy", array);
+  EXPECT_THAT(
+      errors_of({"-m", "StructuralSimilarityIndexMeasure(data_range=1.0)", "-i",
+                 images, images}),
+      AllOf(HasSubstr("tally: " + images + ", " + images + ": expected "),
+            Not(HasSubstr(", row")), Not(HasSubstr("also in"))));
 }
 
 TEST_F(TallyFormsTest, NothingRawReachesTheTerminal) {
@@ -94,6 +139,51 @@ TEST_F(TallyFormsTest, RowsOfArraysAreNamed) {
               AllOf(HasSubstr("tally: " + data_file("preds.npy") + ", " +
                               data_file("target.npy") + ": expected "),
                     Not(HasSubstr(", row"))));
+}
+
+TEST_F(TallyFormsTest, ASystemThatCannotUnpackSaysSo) {
+  // Found before the system's own, and no libraries.
+  folder_.write("libz.so.1", "");
+  folder_.write("libzstd.so.1", "");
+  const std::string gzip = folder_.write("x.csv.gz", kGzip);
+  const std::string zstd = folder_.write("x.csv.zst", "\x28\xb5\x2f\xfd");
+  const auto errors = [&](const std::string& csv) {
+    const auto result =
+        run_program(evaluate({"-m", "BinaryAccuracy", "--csv", csv}),
+                    {"LD_LIBRARY_PATH=" + folder_.path("")});
+    EXPECT_EQ(result.status, 2);
+    return result.errors;
+  };
+  EXPECT_EQ(errors(gzip), "tally: " + gzip +
+                              ": is compressed, and this system has no "
+                              "libz.so.1 to read it with; decompress it first, "
+                              "with gunzip\n");
+  EXPECT_EQ(errors(zstd), "tally: " + zstd +
+                              ": is compressed, and this system has no "
+                              "libzstd.so.1 to read it with; decompress it "
+                              "first, with zstd -d\n");
+}
+
+TEST_F(TallyFormsTest, LinesThatLackAValueAreLeftOutOnAnyRank) {
+  const std::string lines = folder_.write(
+      "x.ndjson",
+      "{\"preds\": 1, \"target\": 2}\n{\"target\": 0}\n"
+      "{\"preds\": NaN, \"target\": 0}\n{\"preds\": 4, \"target\": 1}\n"
+      "{\"preds\": 5, \"target\": null}\n{\"preds\": -1, \"target\": 0}\n");
+  for (const char* ranks : {"1", "3"}) {
+    const auto result = run_program(
+        evaluate({"-m", "a=MeanSquaredError", "-i", lines, "--missing", "skip",
+                  "--ranks", ranks, "--format", "csv"}));
+    EXPECT_EQ(result.output, "metric,index,value\na,,3.6666666666666665\n");
+    EXPECT_THAT(result.errors,
+                HasSubstr("rows skipped because of a missing field: 3\n"));
+    EXPECT_THAT(
+        errors_of({"-m", "a=MeanSquaredError", "-i", lines, "--ranks", ranks}),
+        AllOf(HasSubstr("line 2: key 'preds': expected a number, got "
+                        "no such key; also in line 3 (null), line 5 "
+                        "(key 'target': null); --missing skip"),
+              Not(HasSubstr("rank"))));
+  }
 }
 
 TEST_F(TallyFormsTest, CompressedFilesAndOtherEncodingsAreReadOnAnyRank) {

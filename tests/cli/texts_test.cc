@@ -38,7 +38,7 @@ TEST(DescribeTest, ListsWhatHasAllWords) {
                                HasSubstr("\n  MeanSquaredLogError ")));
   const auto json = nlohmann::json::parse(
       list_metrics(builtin_registry(), {"multiclassaccuracy"}, Format::kJson));
-  ASSERT_EQ(json.size(), 2u);
+  ASSERT_EQ(json.size(), 3u);
   EXPECT_EQ(json[1].at("domain"), "expressions");
   EXPECT_EQ(json[0].at("name"), "MulticlassAccuracy");
   EXPECT_EQ(json[0].at("domain"), "classification");

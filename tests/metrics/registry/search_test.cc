@@ -116,7 +116,60 @@ TEST(SearchTest, UnknownNamesAreAnsweredWithTheSpelling) {
             "unknown metric 'map'; did you mean 'MeanAveragePrecision' or "
             "'RetrievalMAP'?");
   EXPECT_THAT(asked("MeanSquareError"), HasSubstr("'MeanSquaredError'?"));
+  EXPECT_EQ(asked("FPR"),
+            "unknown metric 'FPR'; that is 1 - "
+            "BinarySpecificity()");
   EXPECT_EQ(asked("Zqx"), "unknown metric 'Zqx'");
+}
+
+TEST(SearchTest, NamesOfOtherLibrariesAndAbbreviationsLeadToTheMetric) {
+  const std::map<std::string, std::string> metrics{
+      {"WER", "WordErrorRate"},
+      {"mAP", "MeanAveragePrecision"},
+      {"NDCG", "RetrievalNormalizedDCG"},
+      {"NDCG@10", "RetrievalNormalizedDCG"},
+      {"SSIM", "StructuralSimilarityIndexMeasure"},
+      {"FID", "FrechetInceptionDistance"},
+      {"RMSE", "MeanSquaredError(squared=false)"},
+      {"F1Score", "BinaryF1Score"},
+      {"f1_score", "BinaryF1Score"},
+      {"F1", "BinaryF1Score"},
+      {"Precision", "BinaryPrecision"},
+      {"precision_score", "BinaryPrecision"},
+      {"Precision@k", "RetrievalPrecision"},
+      {"Recall", "MulticlassRecall"},
+      {"Accuracy", "MulticlassAccuracy"},
+      {"accuracy_score", "BinaryAccuracy"},
+      {"AveragePrecision", "BinaryAveragePrecision"},
+      {"average_precision_score", "BinaryAveragePrecision"},
+      {"IoU", "IntersectionOverUnion"},
+      {"MRR", "RetrievalMRR"},
+      {"MSE", "MeanSquaredError"},
+      {"mean_squared_error", "MeanSquaredError"},
+      {"ECE", "MulticlassCalibrationError"},
+      {"AUC", "BinaryAUROC"},
+      {"ROC-AUC", "BinaryAUROC"},
+      {"roc_auc_score", "BinaryAUROC"},
+      {"PR_AUC", "BinaryAveragePrecision"},
+      {"R2", "R2Score"},
+      {"KL", "KLDivergence"},
+      {"CER", "CharErrorRate"},
+      {"MCC", "BinaryMatthewsCorrCoef"},
+      {"matthews_corrcoef", "BinaryMatthewsCorrCoef"},
+      {"PSNR", "PeakSignalNoiseRatio"},
+      {"MS-SSIM", "MultiScaleStructuralSimilarityIndexMeasure"},
+      {"SI-SDR", "ScaleInvariantSignalDistortionRatio"},
+      {"log_loss", "BinaryLogLoss"},
+      {"balanced_accuracy", "BinaryBalancedAccuracy"},
+      {"rougeL", "ROUGEScore"},
+      {"top5", "MulticlassAccuracy(num_classes=5, top_k=5, average=micro)"},
+  };
+  for (const auto& [name, metric] : metrics) {
+    const std::string message =
+        refusal_of([&, &name = name] { make_metric(name); });
+    EXPECT_THAT(message, HasSubstr("unknown metric '" + name + "'; did you"));
+    EXPECT_THAT(message, HasSubstr("'" + metric + "'"));
+  }
 }
 
 TEST(SearchTest, ExpressionsAreOfMetricsThatExist) {

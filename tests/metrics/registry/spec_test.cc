@@ -91,6 +91,9 @@ TEST(MetricListTest, HasNames) {
   EXPECT_EQ(refusal_of([] { parse_metric_list("A; A(b=1)"); }),
             "expected one metric of each name, got 'A' twice; write "
             "name=A(...)");
+  // Whether it can be a metric's name is found out later.
+  EXPECT_THAT(parse_metric_list("NDCG@10"),
+              ElementsAre(Pair("NDCG@10", "NDCG@10")));
   EXPECT_THAT(refusal_of([] { parse_metric_list(" "); }),
               HasSubstr("got none"));
   EXPECT_THAT(refusal_of([] { parse_metric_list("A;;B"); }),
