@@ -1,7 +1,8 @@
+#include "tally/files/coco_files.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tally/files/coco_files.h"
 #include "tally/metrics/collection.h"
 #include "tally/metrics/detection/detection.h"
 #include "tally/tests/cli/files.h"
@@ -33,9 +34,10 @@ TEST(CocoFilesTest, FeedOverlapsOfBoxes) {
               IntersectionOverUnion(BoxOverlapOptions().class_metrics(true)));
   metrics.add("map", MeanAveragePrecision());
   for (std::int64_t image = 0; image < files.image_ids().numel(); ++image) {
-    metrics.update({{"preds", files.preds(image, image + 1)},
-                    {"target", files.target(image, image + 1)},
-                    {"image_ids", files.image_ids().slice(0, image, image + 1)}});
+    metrics.update(
+        {{"preds", files.preds(image, image + 1)},
+         {"target", files.target(image, image + 1)},
+         {"image_ids", files.image_ids().slice(0, image, image + 1)}});
   }
   const Results results = metrics.compute();
   EXPECT_DOUBLE_EQ(results["iou.iou"].item<double>(), 2.5 / 3);
