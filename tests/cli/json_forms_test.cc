@@ -13,9 +13,9 @@ namespace tally::cli {
 namespace {
 
 using files::CsvKind;
-using testkit::refusal_of;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using testkit::refusal_of;
 using Words = std::vector<std::string>;
 
 std::string lines_error(const std::string& text, CsvKind kind,
@@ -149,20 +149,18 @@ TEST(JsonLinesFormTest, LinesThatLackAValueCanBeLeftOut) {
   EXPECT_EQ(read_lines("{\"a\": null}\n", CsvKind::kFloats, options).numel(),
             0);
   // One's own words, also of numbers; a label is none.
-  EXPECT_TRUE(
-      read_lines("{\"a\": -999}\n{\"a\": \"?\"}\n{\"a\": 3}\n",
-                 CsvKind::kEither,
-                 missing(files::Missing::kSkip, {"-999", "?"}))
-          .equal(at::tensor({3}, at::kLong)));
+  EXPECT_TRUE(read_lines("{\"a\": -999}\n{\"a\": \"?\"}\n{\"a\": 3}\n",
+                         CsvKind::kEither,
+                         missing(files::Missing::kSkip, {"-999", "?"}))
+                  .equal(at::tensor({3}, at::kLong)));
   auto with_label = labels({"NA", "yes"});
   with_label.missing = files::Missing::kSkip;
   EXPECT_TRUE(read_lines("{\"a\": \"yes\"}\n{\"a\": \"NA\"}\n",
                          CsvKind::kEither, with_label)
                   .equal(at::tensor({1, 0}, at::kLong)));
-  EXPECT_TRUE(
-      read_lines("{\"a\": [1, null]}\n{\"a\": null}\n{\"a\": [3, 4]}\n",
-                 CsvKind::kFloats, options)
-          .equal(at::tensor({3.0, 4.0}, at::kDouble).view({1, 2})));
+  EXPECT_TRUE(read_lines("{\"a\": [1, null]}\n{\"a\": null}\n{\"a\": [3, 4]}\n",
+                         CsvKind::kFloats, options)
+                  .equal(at::tensor({3.0, 4.0}, at::kDouble).view({1, 2})));
 }
 
 TEST(JsonLinesFormTest, TextsAndNamesLackOnlyWhatIsNotThere) {
@@ -176,8 +174,7 @@ TEST(JsonLinesFormTest, TextsAndNamesLackOnlyWhatIsNotThere) {
   texts.scan({CsvKind::kTexts});
   EXPECT_EQ(*texts.read(0, texts.rows())[0].ref().as<Words>(),
             (Words{"NA", "", "say \"NaN\""}));
-  const std::string names =
-      "{\"a\": \"NA\"}\n{\"a\": \"\"}\n{\"a\": \"ZA\"}\n";
+  const std::string names = "{\"a\": \"NA\"}\n{\"a\": \"\"}\n{\"a\": \"ZA\"}\n";
   EXPECT_TRUE(read_lines(names, CsvKind::kNumbered, options)
                   .equal(at::tensor({0, 1}, at::kLong)));
   EXPECT_EQ(read_lines(names, CsvKind::kKeys, options).numel(), 2);
@@ -189,17 +186,17 @@ TEST(JsonLinesFormTest, WhatIsMissingCanBeNan) {
   EXPECT_EQ(read.scalar_type(), at::kDouble);
   EXPECT_TRUE(read.isnan().equal(
       at::tensor({0, 1, 1, 1, 1, 1, 1, 0}, at::kLong).to(at::kBool)));
-  const at::Tensor lists = read_lines(
-      "{\"a\": null}\n{\"a\": [1, null]}\n{}\n{\"a\": [NaN, 4]}\n",
-      CsvKind::kFloats, options);
-  EXPECT_TRUE(lists.isnan().equal(
-      at::tensor({1, 1, 0, 1, 1, 1, 1, 0}, at::kLong)
-          .to(at::kBool)
-          .view({4, 2})));
-  EXPECT_THAT(lines_error("{\"a\": 1}\n{\"a\": null}\n", CsvKind::kIntegers,
-                          options),
-              EndsWith("expected an integer, got null; --missing skip leaves "
-                       "such rows out"));
+  const at::Tensor lists =
+      read_lines("{\"a\": null}\n{\"a\": [1, null]}\n{}\n{\"a\": [NaN, 4]}\n",
+                 CsvKind::kFloats, options);
+  EXPECT_TRUE(
+      lists.isnan().equal(at::tensor({1, 1, 0, 1, 1, 1, 1, 0}, at::kLong)
+                              .to(at::kBool)
+                              .view({4, 2})));
+  EXPECT_THAT(
+      lines_error("{\"a\": 1}\n{\"a\": null}\n", CsvKind::kIntegers, options),
+      EndsWith("expected an integer, got null; --missing skip leaves "
+               "such rows out"));
   EXPECT_THAT(lines_error("{\"a\": [[null]]}\n", CsvKind::kFloats, options),
               HasSubstr("expected a number, got [null]"));
 }
@@ -207,11 +204,12 @@ TEST(JsonLinesFormTest, WhatIsMissingCanBeNan) {
 TEST(JsonLinesFormTest, WhatIsMissingIsToldWithTheOption) {
   EXPECT_THAT(
       lines_error(kGaps, CsvKind::kEither),
-      EndsWith("x.jsonl, line 2: key 'a': expected a number, got null; also in "
-               "line 3 (no such key), line 4 (null), line 5 ('NA'), line 6 "
-               "(' ') and 1 more; --missing skip leaves out rows with fields "
-               "that are empty, NA, nan, null and the like, --missing nan reads "
-               "them as NaN, and skip:-,? knows other words"));
+      EndsWith(
+          "x.jsonl, line 2: key 'a': expected a number, got null; also in "
+          "line 3 (no such key), line 4 (null), line 5 ('NA'), line 6 "
+          "(' ') and 1 more; --missing skip leaves out rows with fields "
+          "that are empty, NA, nan, null and the like, --missing nan reads "
+          "them as NaN, and skip:-,? knows other words"));
   EXPECT_THAT(lines_error("{\"a\": \"0.5\"}\n", CsvKind::kEither),
               EndsWith("expected a number, got '0.5'; numbers are written "
                        "without quotes"));

@@ -132,8 +132,8 @@ TEST(TallyFaultsTest, TemporaryFilesNeedAFolder) {
              data_file("weight.npy") + " --ranks " + ranks});
     EXPECT_EQ(result.status, 2);
     EXPECT_EQ(result.errors,
-              "tally: TMPDIR: expected a folder, for temporary files: Not a "
-              "directory\n");
+              "tally: TMPDIR: expected a folder, for temporary files: No such "
+              "file or directory\n");
   }
 }
 
