@@ -176,29 +176,6 @@ std::string got_words(const std::string& message) {
   return std::regex_search(message, found, kGot) ? found[1].str() : "";
 }
 
-/// Some metrics do not tell the value: "expected p and q of at least 0, got
-/// others". What the row has of the inputs that the message names.
-std::string with_values(Job& job, const RefusedRow& refused,
-                        const std::vector<std::string>& names) {
-  static const std::regex kUntold("got (?:others|less)\\b");
-  std::smatch found;
-  if (!std::regex_search(refused.message, found, kUntold)) {
-    return refused.message;
-  }
-  const std::string expected = found.prefix();
-  const auto row = job.source->read(refused.row, refused.row + 1);
-  std::string values;
-  for (std::size_t i = 0; i < std::min(row.size(), names.size()); ++i) {
-    const auto* const tensor = row[i].ref().as<at::Tensor>();
-    if (find_word(expected, names[i]) == expected.npos) continue;
-    if (tensor == nullptr || tensor->numel() != 1) return refused.message;
-    values += (values.empty() ? "" : " and ") +
-              c10::str(tensor->item<double>(), " as ", names[i]);
-  }
-  return values.empty() ? refused.message
-                        : expected + "got " + values + found.suffix().str();
-}
-
 /// "x.csv", "line 7" and ", column 'a'".
 struct Place {
   std::string file;
@@ -301,7 +278,6 @@ std::string refused_rows(Job& job, const std::string& message,
   std::vector<RefusedRow> rows = search.found();
   const std::size_t count = rows.size();
   rows.resize(std::min(kPlaces, count));
-  for (RefusedRow& row : rows) row.message = with_values(job, row, names);
   std::string text =
       job.source->value_place(rows.front().row,
                               named_input(rows.front().message, names)) +

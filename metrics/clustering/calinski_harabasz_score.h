@@ -13,15 +13,18 @@ namespace tally {
 /// of K clusters with n_k of the N points, centroids c_k and the mean c.
 ///
 /// update(data, labels): real [N, D], any dtype; int labels [N], any numbers,
-/// or texts (see Keys). Result: 0-dim float64, 0 or more; 1 where all points
-/// are at their centroids, as in scikit-learn. NaN unless there are from 2 to N
-/// - 1 clusters. State: the number, the mean and the sum of squares around it
-/// of each cluster (see ClusterMoments), never the points. Large offsets cost
-/// no precision. NaN or infinity: the result is NaN; NanPolicy::kIgnore leaves
-/// points with a NaN out. Errors: c10::ValueError for other shapes, for D that
-/// changes, and for NaN with NanPolicy::kError; c10::TypeError for labels that
-/// are not integers and for complex or sparse data. Differentiable by data. As
-/// sklearn.metrics.calinski_harabasz_score (Calinski and Harabasz 1974).
+/// or texts (see Keys).
+/// Result: 0-dim float64, 0 or more; 1 where all points are at their centroids,
+/// as in scikit-learn. NaN unless there are from 2 to N - 1 clusters.
+/// State: the number, the mean and the sum of squares around it of each cluster
+/// (see ClusterMoments), never the points. Large offsets cost no precision.
+/// NaN or infinity: the result is NaN; NanPolicy::kIgnore leaves points with a
+/// NaN out.
+/// Errors: c10::ValueError for other shapes, for D that changes, and for NaN
+/// with NanPolicy::kError; c10::TypeError for labels that are not integers and
+/// for complex or sparse data.
+/// Differentiable by data.
+/// As sklearn.metrics.calinski_harabasz_score (Calinski and Harabasz 1974).
 ///
 /// Example:
 ///     CalinskiHarabaszScore score;

@@ -80,16 +80,19 @@ class ClusterScatter {
 /// mean over the points x of cluster i.
 ///
 /// update(data, labels): real [N, D], any dtype; int labels [N], any numbers,
-/// or texts (see Keys). Result: 0-dim float64, 0 or more. NaN unless there are
-/// from 2 to N - 1 clusters. Infinite where two clusters have the same
-/// centroid, unless both consist of it: scikit-learn and TorchMetrics leave
-/// such a pair out. State: with q = 1 all points, concatenated; with q = 2, or
-/// with known centroids, sums for each cluster. NaN or infinity: the result is
-/// NaN; NanPolicy::kIgnore leaves points with a NaN out. Errors: as in
-/// CalinskiHarabaszScore; c10::ValueError for q other than 1 and 2, and with
-/// known centroids for data of another D and other labels. Differentiable by
-/// data, not by known centroids. As sklearn.metrics.davies_bouldin_score, with
-/// q = 1 (Davies and Bouldin 1979).
+/// or texts (see Keys).
+/// Result: 0-dim float64, 0 or more. NaN unless there are from 2 to N - 1
+/// clusters. Infinite where two clusters have the same centroid, unless both
+/// consist of it: scikit-learn and TorchMetrics leave such a pair out.
+/// State: with q = 1 all points, concatenated; with q = 2, or with known
+/// centroids, sums for each cluster.
+/// NaN or infinity: the result is NaN; NanPolicy::kIgnore leaves points with a
+/// NaN out.
+/// Errors: as in CalinskiHarabaszScore; c10::ValueError for q other than 1 and
+/// 2, and with known centroids for data of another D and other labels.
+/// Differentiable by data, not by known centroids.
+/// As sklearn.metrics.davies_bouldin_score, with q = 1 (Davies and Bouldin
+/// 1979).
 ///
 /// Example:
 ///     DaviesBouldinScore score;

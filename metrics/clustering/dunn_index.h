@@ -46,14 +46,16 @@ struct DunnIndexOptions {
 /// with centroids c_i and p-norms.
 ///
 /// update(data, labels): real [N, D], any dtype; int labels [N], any numbers,
-/// or texts (see Keys). Result: 0-dim float64, 0 or more; infinite where each
-/// cluster is one point. NaN for fewer than two clusters. kClassical takes time
-/// for all pairs, memory for the points. State: all points (see
-/// ClusterSamples), concatenated. NaN or infinity: the result is NaN;
-/// NanPolicy::kIgnore leaves points with a NaN out. Errors: as in
-/// CalinskiHarabaszScore; c10::ValueError for p below 1. Differentiable by
-/// data; where the distance is 0 so is the gradient. Source: Dunn 1974;
-/// kCentroid is TorchMetrics'.
+/// or texts (see Keys).
+/// Result: 0-dim float64, 0 or more; infinite where each cluster is one point.
+/// NaN for fewer than two clusters. kClassical takes time for all pairs, memory
+/// for the points.
+/// State: all points (see ClusterSamples), concatenated.
+/// NaN or infinity: the result is NaN; NanPolicy::kIgnore leaves points with a
+/// NaN out.
+/// Errors: as in CalinskiHarabaszScore; c10::ValueError for p below 1.
+/// Differentiable by data; where the distance is 0 so is the gradient.
+/// Source: Dunn 1974; kCentroid is TorchMetrics'.
 ///
 /// Example:
 ///     DunnIndex index;

@@ -44,22 +44,24 @@ struct RetrievalMAPOptions : TopKOptions<RetrievalMAPOptions> {
 /// scores of a floating-point dtype, grades of 0 (not relevant) or more of any
 /// real dtype, int queries (any int64), and int documents, all of one shape;
 /// dimensions have no meaning. Queries and documents may be texts (see Keys);
-/// ties=ids then orders documents by their keys. A document is relevant if its
-/// grade is above 0; a score of -infinity says that it is judged but was not
-/// retrieved: it has no rank, and counts among the relevant (or not relevant)
-/// and in the ideal gain. A query's documents may come in any batches and on
-/// any ranks; it counts once. Its number is therefore its own over all batches
-/// and ranks: the first queries of two batches, both numbered 0, are one query.
-/// A document that comes twice counts twice; with doc_ids, which are given in
-/// every update or in none, that is an error of compute(). Result: 0-dim, or
-/// one value for each query (QueryAggregation::kNone); float64 in [0, 1]. NaN
-/// without queries. Scores that are equal (-0 and 0 are) leave the order open:
-/// see TieOrder. kExpected is the exact mean over all orders, so that any split
-/// of the data gives the same value, to the bit. Queries that lack relevant
-/// documents: see EmptyTargetAction; decided when all ranks' documents are
-/// together. State: all documents, concatenated, of one dtype of scores over
-/// all updates (half and bfloat16 are kept as float32), or the best of each
-/// query (keep_top_k). compute() groups them by query on the CPU, once for all
+/// ties=ids then orders documents by their keys.
+/// A document is relevant if its grade is above 0;
+/// a score of -infinity says that it is judged but was not retrieved: it has no
+/// rank, and counts among the relevant (or not relevant) and in the ideal gain.
+/// A query's documents may come in any batches and on any ranks; it counts
+/// once. Its number is therefore its own over all batches and ranks: the first
+/// queries of two batches, both numbered 0, are one query. A document that
+/// comes twice counts twice; with doc_ids, which are given in every update or
+/// in none, that is an error of compute(). Result: 0-dim, or one value for each
+/// query (QueryAggregation::kNone); float64 in [0, 1]. NaN without queries.
+/// Scores that are equal (-0 and 0 are) leave the order open: see TieOrder.
+/// kExpected is the exact mean over all orders, so that any split of the data
+/// gives the same value, to the bit.
+/// Queries that lack relevant documents: see EmptyTargetAction; decided when
+/// all ranks' documents are together.
+/// State: all documents, concatenated, of one dtype of scores over all updates
+/// (half and bfloat16 are kept as float32), or the best of each query
+/// (keep_top_k). compute() groups them by query on the CPU, once for all
 /// metrics of a collection.
 /// NaN in preds or target: c10::ValueError; NanPolicy::kIgnore leaves the
 /// document out.

@@ -209,7 +209,7 @@ TEST(ArgumentsTest, SayWhatIsWrong) {
   EXPECT_EQ(evaluate_error({"--interval", "95"}),
             "--interval: expected a level in (0, 1), such as 0.95, got '95'");
   EXPECT_THAT(evaluate_error({"--interval-method", "wald"}),
-              HasSubstr("order_statistic, got 'wald'"));
+              HasSubstr("debiased_gaps, got 'wald'"));
   EXPECT_EQ(evaluate_error({"-m", "A", "--csv", "x", "--ids", "a"}),
             "--ids: requires --interval, --replicates or --by");
   EXPECT_EQ(evaluate_error({"-m", "A", "--coco", "x", "y", "--interval", "0.9",

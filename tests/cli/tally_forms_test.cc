@@ -88,7 +88,7 @@ TEST_F(TallyFormsTest, EachPlaceIsThatOfItsValue) {
   }
 }
 
-TEST_F(TallyFormsTest, ValuesAreToldAlsoWhereTheMetricDoesNotTellThem) {
+TEST_F(TallyFormsTest, ValuesOutsideOfADomainAreTold) {
   const std::string csv = folder_.write(
       "x.csv", "pred,target,weight\n1,1,1\n2,-3,1\n-4,2,1\n1,1,-5\n");
   EXPECT_EQ(
@@ -101,7 +101,7 @@ TEST_F(TallyFormsTest, ValuesAreToldAlsoWhereTheMetricDoesNotTellThem) {
   EXPECT_EQ(errors_of({"-m", "MeanSquaredError", "--csv", csv}),
             "tally: " + csv +
                 ", line 5, column 'weight': expected weight of at least 0, got "
-                "-5 as weight (MeanSquaredError)\n");
+                "-5 (MeanSquaredError)\n");
 }
 
 TEST_F(TallyFormsTest, WhatAllRowsShareIsNotOfOne) {

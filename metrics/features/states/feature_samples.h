@@ -13,13 +13,15 @@ namespace tally {
 /// generated samples one by one, which share it in a collection.
 ///
 /// update(features, real, ids = {}): real [N, D], whether they are of real
-/// samples, and ids of samples, integers or texts (see Keys). Without ids a
-/// hash of its features stands for a sample's id, so that a value depends
-/// neither on the order of samples nor on how they were split over ranks. NaN:
-/// propagates; NanPolicy::kIgnore leaves the row out. Errors: c10::ValueError
-/// for other shapes, for D or a dtype that changes, for flags other than 0 and
-/// 1, and for NaN with NanPolicy::kError; c10::TypeError for flags and ids that
-/// are not integers (or, ids, texts) and for complex or sparse features.
+/// samples, and ids of samples, integers or texts (see Keys).
+/// Without ids a hash of its features stands for a sample's id, so that a value
+/// depends neither on the order of samples nor on how they were split over
+/// ranks.
+/// NaN: propagates; NanPolicy::kIgnore leaves the row out.
+/// Errors: c10::ValueError for other shapes, for D or a dtype that changes,
+/// for flags other than 0 and 1, and for NaN with NanPolicy::kError;
+/// c10::TypeError for flags that are not integers, for ids that are neither
+/// integers nor texts, and for complex or sparse features.
 class FeatureSamples {
  public:
   static constexpr const char* kName = "FeatureSamples";

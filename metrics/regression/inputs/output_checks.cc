@@ -2,6 +2,7 @@
 
 #include <ATen/ops/full.h>
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
@@ -60,8 +61,26 @@ void check_weight(const at::Tensor& preds, const at::Tensor& weight,
                        : weight.dim() == 1 && weight.size(0) == samples,
       "expected weight of ", num_outputs == 1 ? "the shape of preds" : "[N]",
       ", got ", weight.sizes(), " for preds of ", preds.sizes());
-  TORCH_CHECK_VALUE(!validate || !has_negative(weight),
-                    "expected weight of at least 0, got less");
+  if (!validate || !has_negative(weight)) return;
+  const at::Tensor places = weight.reshape(-1).lt(0).nonzero();
+  const auto place = places[0].item<std::int64_t>();
+  TORCH_CHECK_VALUE(false, "expected weight of at least 0, got ",
+                    weight.reshape(-1)[place].item<double>(), " at position ",
+                    place);
+}
+
+std::string first_invalid(const at::Tensor& preds, const at::Tensor& target,
+                          c10::function_ref<bool(double, double)> valid) {
+  const auto flat = [](const at::Tensor& tensor) {
+    return tensor.detach().to(at::kCPU, at::kDouble).contiguous();
+  };
+  const at::Tensor p = flat(preds);
+  const at::Tensor t = flat(target);
+  const auto* const a = p.const_data_ptr<double>();
+  const auto* const b = t.const_data_ptr<double>();
+  std::int64_t i = 0;
+  while (i + 1 < p.numel() && valid(a[i], b[i])) ++i;
+  return c10::str(a[i], " as preds and ", b[i], " as target at position ", i);
 }
 
 bool has_negative(const at::Tensor& tensor) {

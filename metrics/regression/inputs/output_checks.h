@@ -1,8 +1,10 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/FunctionRef.h>
 
 #include <cstdint>
+#include <string>
 
 #include "tally/metrics/metric_options.h"
 
@@ -31,6 +33,11 @@ void check_rows(const char* a_input, const at::Tensor& a, const char* b_input,
 
 /// Whether any element is below 0; NaN is not. Synchronizes with the device.
 bool has_negative(const at::Tensor& tensor);
+
+/// "2 as preds and -3 as target at position 1": the first pair that is not
+/// valid. REQUIRES: there is one, and both have as many elements.
+std::string first_invalid(const at::Tensor& preds, const at::Tensor& target,
+                          c10::function_ref<bool(double, double)> valid);
 
 /// For inputs that passed check_outputs or check_columns: throws c10::TypeError
 /// or c10::ValueError unless weight is real, has one element per sample

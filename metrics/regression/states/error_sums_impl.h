@@ -111,9 +111,13 @@ PlainSums sum_output_errors(const Error& error, const T* preds, const T* target,
 }
 
 template <class Error>
-void check_domain(const Error& error, bool valid) {
+void check_domain(const Error& error, bool valid, const Samples& samples) {
   if constexpr (kHas<DomainOf, Error>) {
-    TORCH_CHECK_VALUE(valid, "expected ", error.domain(), ", got others");
+    TORCH_CHECK_VALUE(valid, "expected ", error.domain(), ", got ",
+                      first_invalid(samples.preds, samples.target,
+                                    [&](double preds, double target) {
+                                      return error.valid(preds, target);
+                                    }));
   }
 }
 
@@ -146,7 +150,7 @@ ErrorState plain_error_sums(const Error& error, const Samples& samples,
         return sums_with([w](std::int64_t i) { return w[i]; },
                          std::true_type());
       });
-  if (validate) check_domain(error, sums.valid);
+  if (validate) check_domain(error, sums.valid, samples);
   state.sum = sums.sum;
   state.weight = sums.weight;
   return state;
@@ -159,7 +163,8 @@ ErrorState tensor_error_sums(const Error& error, const Samples& samples,
   const at::Tensor target = samples.target.to(at::kDouble);
   if constexpr (kHas<DomainOf, Error>) {
     if (validate) {
-      check_domain(error, error.valid(preds, target).all().item().toBool());
+      check_domain(error, error.valid(preds, target).all().item().toBool(),
+                   samples);
     }
   }
   at::Tensor errors = error(preds, target);

@@ -211,14 +211,17 @@ TEST(QuantilesTest, RefusesValuesOutsideOfTheDomain) {
     return refusal_of<c10::Error>(
         [&] { TweedieDevianceScore(power).update(preds, target); });
   };
-  EXPECT_THAT(update(-1, zero, negative),
-              HasSubstr("expected preds above 0 with power -1, got others"));
-  EXPECT_THAT(update(1, ones, negative),
-              HasSubstr("expected preds above 0 and target of at least 0 with "
-                        "power 1, got others"));
+  EXPECT_THAT(
+      update(-1, zero, negative),
+      HasSubstr("expected preds above 0 with power -1, got 0 as preds and "
+                "-1 as target at position 1"));
+  EXPECT_THAT(
+      update(1, ones, negative),
+      HasSubstr("expected preds above 0 and target of at least 0 with "
+                "power 1, got 1 as preds and -1 as target at position 1"));
   EXPECT_THAT(update(2, ones, zero),
               HasSubstr("expected preds above 0 and target above 0 with power "
-                        "2, got others"));
+                        "2, got 1 as preds and 0 as target at position 1"));
   EXPECT_EQ(update(0, negative, negative), "nothing");
   EXPECT_EQ(update(1, ones, zero), "nothing");
   EXPECT_EQ(update(-1, ones, negative), "nothing");
@@ -229,9 +232,9 @@ TEST(QuantilesTest, RefusesValuesOutsideOfTheDomain) {
                                     target);
     });
   };
-  EXPECT_THAT(forward(1.5, zero, ones), HasSubstr("got others"));
-  EXPECT_THAT(forward(1.5, ones, negative), HasSubstr("got others"));
-  EXPECT_THAT(forward(3, ones, zero), HasSubstr("got others"));
+  EXPECT_THAT(forward(1.5, zero, ones), HasSubstr("got 0 as preds and 1 as"));
+  EXPECT_THAT(forward(1.5, ones, negative), HasSubstr("and -1 as target"));
+  EXPECT_THAT(forward(3, ones, zero), HasSubstr("and 0 as target"));
   EXPECT_EQ(forward(0, negative, zero), "nothing");
 }
 
