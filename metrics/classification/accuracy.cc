@@ -38,6 +38,18 @@ bool is_global(MultidimAverage average) {
 
 }  // namespace
 
+MetricSampling BinaryBalancedAccuracy::sampling() const {
+  MetricSampling sampling = MetricOf::sampling();
+  if (!options().adjusted()) sampling.range = {0, 1};
+  return sampling;
+}
+
+MetricSampling MulticlassBalancedAccuracy::sampling() const {
+  MetricSampling sampling = MetricOf::sampling();
+  if (!options().adjusted()) sampling.range = {0, 1};
+  return sampling;
+}
+
 at::Tensor BinaryBalancedAccuracy::evaluate(const State& state) const {
   const auto value = [this](const classification::ClassCounts& c) {
     MeanRecall mean;

@@ -87,6 +87,7 @@ class BinaryBalancedAccuracy final
   static constexpr auto kAveragedRate = internal::classification::kRecallRate;
 
   at::Tensor evaluate(const State& state) const;
+  MetricSampling sampling() const override;
 };
 
 /// The mean of the recalls of the classes that occur as targets.
@@ -121,6 +122,7 @@ class MulticlassBalancedAccuracy final
   static constexpr auto kAveragedRate = internal::classification::kRecallRate;
 
   at::Tensor evaluate(const State& state) const;
+  MetricSampling sampling() const override;
 };
 
 extern template class MetricOf<BinaryBalancedAccuracy, BinaryCounts, at::Tensor,

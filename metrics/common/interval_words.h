@@ -16,6 +16,9 @@ inline constexpr const char* kNoIntervalOfFeatures =
 inline constexpr const char* kNoIntervalOfInformation =
     "few samples in a cell look like information, so that ends do not cover "
     "the truth; use AdjustedMutualInfoScore or AdjustedRandScore";
+inline constexpr const char* kNoIntervalOfQueries =
+    "quantiles and extremes of queries do not vary like those of new ones when "
+    "queries are left out; use aggregation=mean";
 inline constexpr const char* kNoIntervalOfRatios =
     "a ratio of the lowest and the highest rate is an extreme, which is below "
     "1 even if all groups are equal; compare groups with SliceComparison";

@@ -57,6 +57,10 @@ class CellEngine final : public IntervalEngine {
     for (const auto& cell : table.cells) {
       unfilled.counted += static_cast<double>(cell.count);
     }
+    if (!cells_.source && table.cells.size() > 0) {
+      const double deciding = deciding_rows(metric_->sampling(), state);
+      unfilled.flags.add(IntervalFlag::kSmallClass, deciding < kSmallestClass);
+    }
     return make_intervals(value, bounds, unfilled);
   }
 

@@ -7,6 +7,7 @@
 #include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/make_engine.h"
+#include "tally/metrics/intervals/unit_statistics.h"
 #include "tally/state/fields.h"
 #include "tally/state/state_parts.h"
 
@@ -16,6 +17,10 @@ namespace {
 /// A bias of a quarter of a standard error costs an interval that ignores it
 /// less than one point of its 95 % (Cochran 1977, section 1.7).
 constexpr double kLargeBias = 0.25;
+
+/// Of rows that are alone in their bin nothing is known: of more, there is no
+/// interval.
+constexpr double kMostAlone = 0.1;
 
 /// The sums of GapSampling.
 struct GapState {
@@ -29,25 +34,34 @@ struct GapState {
 struct SquaredGap {
   double value = kNaN;
   double variance = kNaN;
+  double alone = 0;      // the share of rows that are alone in their bin
+  double effective = 0;  // rows, by their weights
 };
 
 SquaredGap squared_gap(const at::Tensor& sums) {
   const at::Tensor own = sums.cpu().contiguous();
   const std::int64_t n_bins = own.size(1);
   const auto* const data = own.const_data_ptr<double>();
-  double total = 0;
-  for (std::int64_t b = 0; b < n_bins; ++b) total += data[b];
+  double total = 0, all_squares = 0;
+  for (std::int64_t b = 0; b < n_bins; ++b) {
+    total += data[b];
+    all_squares += data[n_bins + b];
+  }
   struct Bin {
     double weight, squares, gap, spread, pairs;
   };
   std::vector<Bin> bins;
   SquaredGap all{0, 0};
+  all.effective = all_squares > 0 ? total * total / all_squares : 0;
   double mean = 0;
   for (std::int64_t b = 0; b < n_bins; ++b) {
     const double weight = data[b], squares = data[n_bins + b];
     const double pairs = weight * weight - squares;
     // One row has no pair; rounding can leave some of its weight.
-    if (!(pairs > 1e-12 * squares)) continue;
+    if (!(pairs > 1e-12 * squares)) {
+      all.alone += weight / total;
+      continue;
+    }
     const double sum = data[2 * n_bins + b], products = data[3 * n_bins + b];
     const double gap = (sum * sum - products) / pairs;
     const double single = products / squares - sum * sum / (weight * weight);
@@ -56,7 +70,6 @@ SquaredGap squared_gap(const at::Tensor& sums) {
     mean += weight / total * std::max(gap, 0.0);
     bins.push_back({weight, squares, std::max(gap, 0.0), spread, pairs});
   }
-  if (bins.empty()) return {};
   for (const Bin& bin : bins) {
     const double off = bin.gap - mean;
     const double of_rows = bin.squares * (4 * bin.gap * bin.spread + off * off);
@@ -117,7 +130,10 @@ class GapEngine final : public IntervalEngine {
       bounds = bounds_of(gap);
       const double bias = value.values[0] * value.values[0] - gap.value;
       bounds.flags.add(IntervalFlag::kBiased,
-                       bias > kLargeBias * std::sqrt(gap.variance));
+                       bounds.low == bounds.low &&
+                           bias > kLargeBias * std::sqrt(gap.variance));
+      bounds.flags.add(IntervalFlag::kUnevenUnits,
+                       gap.effective < static_cast<double>(count.weighed) / 2);
     }
     const Interval unfilled = this->unfilled(count);
     bounds.flags.add(IntervalFlag::kFewUnits, unfilled.counted < kFewRows);
@@ -131,8 +147,12 @@ class GapEngine final : public IntervalEngine {
   }
   Bounds bounds_of(const SquaredGap& gap) const {
     Bounds bounds;
-    if (!(gap.variance >= 0)) return bounds;
-    if (gap.variance == 0) {
+    if (gap.alone > kMostAlone) {
+      bounds.flags.add(IntervalFlag::kUndefinedBlocks);
+      return bounds;
+    }
+    if (gap.effective < 2) return bounds;
+    if (!varies(gap.value, std::sqrt(gap.variance))) {
       bounds.flags.add(IntervalFlag::kNoVariation);
       return bounds;
     }

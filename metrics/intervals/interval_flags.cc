@@ -12,8 +12,8 @@ const char* words(IntervalFlag flag) {
       return "few units: with fewer than 10 units, or 5 groups, the interval "
              "contains the truth less often than it says";
     case IntervalFlag::kUndefinedBlocks:
-      return "undefined blocks: without some of the units there is no value, "
-             "so that there is no interval";
+      return "undefined blocks: some of the units, or rows that are alone in "
+             "their bin, leave no value, so that there is no interval";
     case IntervalFlag::kNoVariation:
       return "no variation: all units have the same value, which does not say "
              "that others would";

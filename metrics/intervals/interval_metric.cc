@@ -138,20 +138,29 @@ std::unique_ptr<IntervalEngine> engine_of(std::unique_ptr<Metric>& metric,
 
 }  // namespace
 
+std::string no_interval(const Metric& metric) {
+  const std::string name = metric.name();
+  if (depends_on_batches(metric)) {
+    return "expected a metric whose value does not depend on the batches that "
+           "rows come in, got " +
+           metric.repr();
+  }
+  if (is_extreme(metric.make_state())) {
+    return name +
+           " has no interval: the largest and smallest values of resampled "
+           "rows do not vary like those of new rows; use a mean or a quantile";
+  }
+  const char* const refusal = metric.sampling().refusal;
+  return refusal == nullptr ? "" : name + " has no interval: " + refusal;
+}
+
 std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
                                             const IntervalOptions& options) {
   options.validate();
   const std::string text = metric->repr();
-  TORCH_CHECK_VALUE(!depends_on_batches(*metric),
-                    "expected a metric whose value does not depend on the "
-                    "batches that rows come in, got ",
-                    text);
-  TORCH_CHECK_VALUE(!is_extreme(metric->make_state()), metric->name(),
-                    " has no interval: the largest and smallest values of "
-                    "resampled rows do not vary like those of new rows");
   const MetricSampling sampling = metric->sampling();
-  TORCH_CHECK_VALUE(sampling.refusal == nullptr || sampling.gaps,
-                    metric->name(), " has no interval: ", sampling.refusal);
+  const std::string reason = no_interval(*metric);
+  TORCH_CHECK_VALUE(reason.empty() || sampling.gaps, reason);
   TORCH_CHECK_VALUE(!options.grouped() || !is_formula(options.method()),
                     "expected method jackknife, obuchowski, poisson or "
                     "double_or_nothing for grouped rows, got ",
@@ -162,8 +171,7 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
                           options.method() == IntervalMethod::kDebiasedGaps)),
       metric->name(),
       " has no interval of rows in groups, nor by any method but "
-      "debiased_gaps: ",
-      sampling.refusal);
+      "debiased_gaps: others keep the bias of the gaps of its bins");
   TORCH_CHECK_VALUE(
       !sampling.order || (!options.grouped() &&
                           options.method() != IntervalMethod::kJackknife),
@@ -195,18 +203,14 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
 namespace intervals = internal::intervals;
 
 std::vector<IntervalMethod> interval_methods(const Metric& metric) {
-  const AnyState state = metric.make_state();
-  if (internal::depends_on_batches(metric) || intervals::is_extreme(state)) {
-    return {};
-  }
   const MetricSampling sampling = metric.sampling();
   if (sampling.gaps) return {IntervalMethod::kDebiasedGaps};
-  if (sampling.refusal != nullptr) return {};
+  if (!intervals::no_interval(metric).empty()) return {};
   std::vector<IntervalMethod> methods;
   const auto add = [&](bool fits, std::initializer_list<IntervalMethod> some) {
     if (fits) methods.insert(methods.end(), some);
   };
-  const bool adds_up = intervals::is_sum_of_rows(state);
+  const bool adds_up = intervals::is_sum_of_rows(metric.make_state());
   add(sampling.rate.has_value(),
       {IntervalMethod::kWilson, IntervalMethod::kClopperPearson});
   add(sampling.cells && sampling.cells->averaged, {IntervalMethod::kMover});

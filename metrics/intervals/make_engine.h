@@ -1,10 +1,15 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "tally/metrics/intervals/interval_engine.h"
 
 namespace tally::internal::intervals {
+
+/// Why a metric has no interval, by any method that draws rows, and what to use
+/// instead; empty if it may have one.
+std::string no_interval(const Metric& metric);
 
 /// The engine of the method in the options, or one chosen by metric. Throws
 /// c10::ValueError if it does not fit the metric.

@@ -174,8 +174,18 @@ NamedReplicates parse_replicates(const std::string& text) {
                               replicates_of(each));
     }
     return replicates;
+  } catch (const Json::parse_error& error) {
+    TORCH_CHECK_VALUE(false,
+                      "replicates: expected a file of replicates, got text "
+                      "that is not JSON at byte ",
+                      error.byte);
   } catch (const Json::exception& error) {
-    TORCH_CHECK_VALUE(false, "replicates: ", error.what());
+    // Behind the name of the parser's error.
+    const std::string text = error.what();
+    const std::size_t begin = text.find("] ");
+    TORCH_CHECK_VALUE(
+        false, "replicates: expected the fields of a file of replicates: ",
+        begin == text.npos ? text : text.substr(begin + 2));
   }
 }
 

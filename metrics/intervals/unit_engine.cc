@@ -100,6 +100,20 @@ std::vector<double> alone_of(const Metric& metric, std::size_t element,
   return alone;
 }
 
+// Which elements are rates of no rows. Weighted rows are not known here: then
+// none has any.
+std::vector<bool> missing_rates(const MetricSampling& sampling,
+                                const AnyState& state) {
+  std::vector<bool> missing;
+  if (!sampling.rate) return missing;
+  bool has_rows = false;
+  for (const Proportion& rate : sampling.rate->proportions(state)) {
+    missing.push_back(rate.n == 0);
+    has_rows = has_rows || rate.n > 0;
+  }
+  return has_rows ? missing : std::vector<bool>();
+}
+
 // The width's coefficient of variation over seeds is one over the root of twice
 // their number: 4.5 %.
 constexpr std::int64_t kAutomaticBlocks = 250;
@@ -304,6 +318,7 @@ DrawnUnits UnitEngine::units_of(const AnyState& state,
     drawn.basis.sizes.push_back(sampling_.unit_input ? 1 : size);
     counted.push_back(unit.state);
   }
+  drawn.are_missing = missing_rates(sampling_, rests.back());
   drawn.basis.are_groups = count.are_groups;
   drawn.basis.units = list.are_blocks ? static_cast<double>(count.units)
                                       : static_cast<double>(counted.size());
@@ -343,9 +358,14 @@ Intervals UnitEngine::intervals(const AnyState& state,
                                 const RowCount& count) const {
   const DrawnUnits drawn = units_of(state, count);
   std::vector<Bounds> bounds;
-  for (const UnitValues& own : drawn.elements) {
+  UnitBasis nothing = drawn.basis;
+  nothing.deciding = 0;
+  for (std::size_t v = 0; v < drawn.elements.size(); ++v) {
+    const bool is_missing =
+        v < drawn.are_missing.size() && drawn.are_missing[v];
     bounds.push_back(Bounds::of(
-        unit_interval(own, drawn.basis, sampling_.range, options_.level())));
+        unit_interval(drawn.elements[v], is_missing ? nothing : drawn.basis,
+                      sampling_.range, options_.level())));
   }
   Interval unfilled = this->unfilled(
       count, static_cast<std::int64_t>(drawn.basis.sizes.size()));

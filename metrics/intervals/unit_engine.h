@@ -20,6 +20,7 @@ struct DrawnUnits {
   UnitBasis basis;
   std::vector<std::int64_t> ids;  ///< of the units, or the blocks
   double counted = 0;             ///< rows, or their weights
+  std::vector<bool> are_missing;  ///< elements that are rates of no rows
 };
 
 /// For any metric: a state for each unit, or, where there are many, for each

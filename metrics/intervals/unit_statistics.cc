@@ -140,6 +140,8 @@ UnitSpread unit_spread(const std::vector<double>& without,
                    basis.units < (basis.are_groups ? kFewGroups : kFewRows));
   spread.flags.add(IntervalFlag::kSmallClass, basis.deciding < kSmallestClass);
   spread.flags.add(IntervalFlag::kFewUnits, basis.deciding_units < kFewGroups);
+  spread.flags.add(IntervalFlag::kMissingClass, basis.deciding == 0);
+  if (basis.deciding == 0) return spread;
   for (const double each : without) spread.undefined += each != each;
   spread.flags.add(IntervalFlag::kUndefinedBlocks, spread.undefined > 0);
   if (without.size() < 2 || spread.undefined > 0) return spread;

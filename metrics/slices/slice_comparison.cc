@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/keys.h"
 #include "tally/metrics/slices/compared_parts.h"
 #include "tally/metrics/slices/slice_units.h"
@@ -110,7 +111,13 @@ SliceComparison::SliceComparison(OwnedMetric owned, Options options)
   TORCH_CHECK_VALUE(results.size() == 1 && results.value().dim() == 0, kName,
                     ": expected a metric whose result is one number, got ",
                     metric->repr());
+  // A slice has fewer rows than the rest: a bias is a difference.
+  const std::string reason = internal::intervals::no_interval(*metric);
+  TORCH_CHECK_VALUE(reason.empty(), kName, ": ", reason);
   sampling_ = std::make_shared<const MetricSampling>(metric->sampling());
+  TORCH_CHECK_VALUE(!sampling_->order, kName, ": ", metric->name(),
+                    " is not compared: the jackknife does not hold for "
+                    "quantiles; use a mean");
   add_metric("", std::move(metric));
   const std::string key = std::string(kName) + "(" + unit() + ")";
   accumulation_.add_column({"ids of rows",

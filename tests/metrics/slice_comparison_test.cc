@@ -19,10 +19,13 @@
 #include "tally/metrics/aggregation/mean_metric.h"
 #include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/classification/auroc.h"
+#include "tally/metrics/classification/calibration_error.h"
 #include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/recall.h"
 #include "tally/metrics/intervals/interval_metric.h"
+#include "tally/metrics/regression/max_error.h"
 #include "tally/metrics/regression/mean_squared_error.h"
+#include "tally/metrics/regression/quantile_scores.h"
 #include "tally/metrics/retrieval/retrieval_mrr.h"
 #include "tally/testing/ranks_test.h"
 #include "tally/tests/testing/message_of.h"
@@ -450,6 +453,17 @@ TEST(SliceComparisonTest, SaysWhatIsWrong) {
                   MulticlassAccuracyOptions(3).average(Average::kNone))};
             }).substr(0, 63),
             "SliceComparison: expected a metric whose result is one number, ");
+  // Their bias in a small slice would be a difference.
+  EXPECT_EQ(refusal_of([] {
+              SliceComparison each{BinaryCalibrationError()};
+            }).substr(0, 64),
+            "SliceComparison: BinaryCalibrationError has no interval: the gap");
+  EXPECT_EQ(refusal_of([] { SliceComparison each{MaxError()}; }).substr(0, 42),
+            "SliceComparison: MaxError has no interval:");
+  EXPECT_EQ(refusal_of([] { SliceComparison each{MedianAbsoluteError()}; }),
+            "SliceComparison: MedianAbsoluteError is not compared: the "
+            "jackknife does "
+            "not hold for quantiles; use a mean");
   const auto refused = [](const Options& options) {
     return refusal_of([&] { SliceComparison each(BinaryAccuracy(), options); });
   };

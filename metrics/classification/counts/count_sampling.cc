@@ -147,14 +147,13 @@ double smaller_class(const ClassCounts& counts) {
   return std::min(counts.target, counts.total - counts.target);
 }
 
-/// Of the classes with rows, the fewest that decide the value of one.
+/// Of the classes with any, the fewest rows that decide the value of one.
 double fewest_deciding(const std::vector<ClassCounts>& classes,
                        const CountRate& rate) {
   double fewest = kInfinity;
   for (const ClassCounts& counts : classes) {
-    if (counts.target + counts.predicted > 0) {
-      fewest = std::min(fewest, rate.deciding_rows(counts));
-    }
+    const double own = rate.deciding_rows(counts);
+    if (own > 0) fewest = std::min(fewest, own);
   }
   return fewest < kInfinity ? fewest : 0;
 }

@@ -6,10 +6,12 @@
 #include <memory>
 #include <optional>
 
+#include "tally/metrics/common/interval_words.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/keys.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/retrieval/kernels/ranked_queries.h"
+#include "tally/metrics/sampling.h"
 #include "tally/state/fields.h"
 
 namespace tally {
@@ -69,6 +71,21 @@ class JudgedDocuments {
         needs_ids_(options.ties() == TieOrder::kIds),
         nan_policy_(metric_options.nan_policy()),
         validate_(metric_options.validate_args()) {}
+
+  template <class M>
+  static MetricSampling sampling(const M& metric) {
+    MetricSampling sampling;
+    switch (metric.options().aggregation()) {
+      case QueryAggregation::kMedian:
+      case QueryAggregation::kMin:
+      case QueryAggregation::kMax:
+        sampling.refusal = internal::kNoIntervalOfQueries;
+        break;
+      default:
+        break;
+    }
+    return sampling;
+  }
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const Keys& indexes, const Keys& doc_ids = {}) const;

@@ -21,6 +21,7 @@
 #include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/average_precision.h"
+#include "tally/metrics/classification/balanced_accuracy.h"
 #include "tally/metrics/classification/brier_score.h"
 #include "tally/metrics/classification/calibration_error.h"
 #include "tally/metrics/classification/cohen_kappa.h"
@@ -322,7 +323,41 @@ TEST(CertaintyTest, UnevenGroupsOfWhichOneDecidesSayNothing) {
   EXPECT_TRUE(interval.flags.contains(Flag::kUnevenUnits));
 }
 
+TEST(CertaintyTest, RatesOfNoRowsSayNothing) {
+  const IntervalOptions options =
+      IntervalOptions().method(IntervalMethod::kJackknife);
+  const at::Tensor preds = at::arange(40).remainder(3).eq(0).to(at::kLong);
+  const Interval recall =
+      interval_of(BinaryRecall(), options, preds, at::zeros({40}, at::kLong));
+  expect_no_ends(recall);
+  EXPECT_TRUE(recall.flags.contains(Flag::kMissingClass));
+  // Class 2 is predicted, and never right.
+  const at::Tensor classes = at::arange(60).remainder(3);
+  const at::Tensor target = at::arange(60).remainder(2);
+  const auto of = [&](Average average) {
+    return interval_of(
+        MulticlassRecall(MulticlassRecallOptions(3).average(average)), options,
+        classes, target);
+  };
+  const Interval each = of(Average::kNone);
+  EXPECT_TRUE(each.flags.contains(Flag::kMissingClass));
+  for (const int c : {0, 1, 2}) {
+    EXPECT_EQ(std::isnan(number(each.low[c])), c == 2) << c;
+  }
+  EXPECT_GT(number(of(Average::kWeighted).high), 0);
+}
+
 TEST(CertaintyTest, EndsStayInTheRange) {
+  // Of groups, one of which has most of the errors.
+  const at::Tensor groups = at::arange(6).repeat_interleave(5);
+  const at::Tensor target = at::arange(30).remainder(2);
+  const at::Tensor preds = at::where(groups.lt(2), 1 - target, target);
+  IntervalMetric balanced(BinaryBalancedAccuracy(),
+                          IntervalOptions().grouped(true));
+  balanced.update(SampleIds(groups), preds, target);
+  const IntervalBounds of_groups = balanced.compute().value().ends();
+  EXPECT_GT(of_groups.low, 0);
+  EXPECT_LT(of_groups.high, 1);
   const auto check = [](OwnedMetric metric, double low, double high,
                         const auto&... inputs) {
     const Interval interval = interval_of(std::move(metric), {}, inputs...);
@@ -426,6 +461,10 @@ TEST(CertaintyTest, RefusesBiasedEstimatesWithTheReason) {
                         "its bins"));
   EXPECT_THAT(refused(NormalizedMutualInfoScore()),
               HasSubstr("use AdjustedMutualInfoScore"));
+  EXPECT_THAT(refused(RetrievalMAP(RetrievalMAPOptions().aggregation(
+                  QueryAggregation::kMedian))),
+              HasSubstr("RetrievalMAP has no interval: quantiles and extremes "
+                        "of queries"));
   EXPECT_THAT(refused(BinaryFairness(BinaryFairnessOptions(2))),
               HasSubstr("compare groups with SliceComparison"));
   EXPECT_TRUE(interval_methods(MutualInfoScore()).empty());

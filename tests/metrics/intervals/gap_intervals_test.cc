@@ -128,6 +128,32 @@ TEST(GapIntervalsTest, HasNoneOfNothing) {
   EXPECT_TRUE(perfect.flags.contains(Flag::kNoVariation));
 }
 
+TEST(GapIntervalsTest, HasNoneWhereRowsSayTooLittle) {
+  // All right, and never quite certain: the gap is the same in each row.
+  const at::Tensor right = at::arange(400).remainder(2);
+  const Interval sure =
+      interval_of(15, right.to(at::kDouble).mul(0.98).add(0.01), right);
+  EXPECT_NEAR(sure.number(), 0.01, 1e-9);
+  EXPECT_TRUE(std::isnan(sure.ends().low));
+  EXPECT_TRUE(sure.flags.contains(Flag::kNoVariation));
+  // A sixth of the rows is alone in its bin, and wrong.
+  const at::Tensor alone = at::arange(8, at::kDouble).add(5.5).div(15);
+  const Interval lone = interval_of(
+      15, at::cat({at::full({40}, 0.02, at::kDouble), alone}),
+      at::cat({at::zeros({40}, at::kLong), alone.lt(0.5).to(at::kLong)}));
+  EXPECT_TRUE(std::isnan(lone.ends().high));
+  EXPECT_TRUE(lone.flags.contains(Flag::kUndefinedBlocks));
+  EXPECT_FALSE(lone.flags.contains(Flag::kBiased));
+  // One row has nearly all of the weight.
+  const at::Tensor preds = at::arange(300, at::kDouble).add(0.5).div(300);
+  at::Tensor weight = at::full({300}, 0.001, at::kDouble);
+  weight[7] = 1000;
+  const Interval uneven =
+      interval_of(15, preds, at::arange(300).remainder(2), weight);
+  EXPECT_TRUE(std::isnan(uneven.ends().low));
+  EXPECT_TRUE(uneven.flags.contains(Flag::kUnevenUnits));
+}
+
 TEST(GapIntervalsTest, RowsOfWeightZeroChangeNothing) {
   const auto& expected = testkit::interval_values().at("gaps")[4];
   const at::Tensor preds = tensor_of(expected.at("confidence"));
