@@ -18,9 +18,9 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
 }
 
-/// Of "[N, ..., 2]" 2.
+/// Of "[N, ..., 2]" 2, and of "[..., T]", whose rows are in front, also 2.
 int dims_of(std::string_view shape) {
-  int dims = 0;
+  int dims = shape.substr(0, 3) == "..." ? 1 : 0;
   while (!shape.empty()) {
     const std::size_t end = std::min(shape.find(','), shape.size());
     if (!contains(shape.substr(0, end), "...")) ++dims;
@@ -96,6 +96,7 @@ InputForms forms_of(const InputInfo& input) {
   forms.is_objects = kind == InputKind::kRagged;
   forms.is_segments = contains(input.words, "category and instance");
   forms.dims = fewest_dims(input.words);
+  forms.has_open_rows = contains(input.words, "[..., ");
   return forms;
 }
 

@@ -22,11 +22,12 @@ struct InputForms {
   bool is_int = false;    ///< whole numbers
   bool is_float = false;  ///< numbers with fractions
   bool is_text = false;
-  bool is_texts = false;     ///< several
-  bool is_words = false;     ///< that blanks separate
-  bool is_objects = false;   ///< of an image
-  bool is_segments = false;  ///< the category and segment of each pixel
-  int dims = 0;              ///< the fewest of an array of all rows
+  bool is_texts = false;       ///< several
+  bool is_words = false;       ///< that blanks separate
+  bool is_objects = false;     ///< of an image
+  bool is_segments = false;    ///< the category and segment of each pixel
+  int dims = 0;                ///< the fewest of an array of all rows
+  bool has_open_rows = false;  ///< "[..., T]": a file's are the first dimension
 };
 InputForms forms_of(const InputInfo& input);
 

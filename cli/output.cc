@@ -234,13 +234,29 @@ std::vector<std::string> files_read(const Arguments& arguments) {
       all.push_back(std::move(path));
     }
   }
-  for (const auto* paths :
-       {&arguments.coco, &arguments.runs, &arguments.logs}) {
+  for (const std::string& word : arguments.coco) {
+    for (std::string& path : files::list_files({word})) {
+      all.push_back(std::move(path));
+    }
+  }
+  for (const auto* paths : {&arguments.runs, &arguments.logs}) {
     all.insert(all.end(), paths->begin(), paths->end());
   }
   all.push_back(arguments.config);
   all.push_back(id_path(arguments));
   return all;
+}
+
+/// Those of panoptic files, if there are any.
+std::vector<std::string> image_folders(const Arguments& arguments) {
+  std::vector<std::string> folders = arguments.folders;
+  for (const std::string& path : arguments.coco) {
+    const std::filesystem::path file(path);
+    if (file.extension() == ".json") {
+      folders.push_back((file.parent_path() / file.stem()).string());
+    }
+  }
+  return folders;
 }
 
 std::string folder_of(const std::string& path) {
@@ -312,8 +328,15 @@ void check_outputs(const Arguments& arguments) {
   for (const std::string& path : {arguments.output, arguments.replicates}) {
     check_output(path);
     if (path.empty() || is_special(path)) continue;
+    std::error_code none;  // where one does not exist
+    const bool is_image = std::filesystem::path(path).extension() == ".png";
+    for (const std::string& folder : image_folders(arguments)) {
+      TORCH_CHECK_VALUE(
+          !is_image ||
+              !std::filesystem::equivalent(folder_of(path), folder, none),
+          path, ": expected another file to write to, got an image");
+    }
     for (const std::string& input : inputs) {
-      std::error_code none;  // where one does not exist
       TORCH_CHECK_VALUE(!std::filesystem::equivalent(path, input, none), path,
                         ": expected another file to write to, got an input");
     }

@@ -233,11 +233,10 @@ bool are_of_segments(const std::vector<MetricInputs>& metrics) {
 
 }  // namespace
 
-std::unique_ptr<Source> open_source(const Arguments& arguments,
-                                    const std::vector<MetricInputs>& metrics) {
-  for (const MetricInputs& metric : metrics) {
-    check_feeds(metric.name, metric.inputs, feeds_in(arguments));
-  }
+namespace {
+
+std::unique_ptr<Source> opened(const Arguments& arguments,
+                               const std::vector<MetricInputs>& metrics) {
   if (!arguments.coco.empty()) {
     return are_of_segments(metrics) ? open_panoptic(arguments)
                                     : open_coco(arguments, metrics);
@@ -249,6 +248,45 @@ std::unique_ptr<Source> open_source(const Arguments& arguments,
     return std::make_unique<JsonSource>(arguments, metrics);
   }
   return open_files(arguments, metrics);
+}
+
+/// The samples of one signal are no signals, one in each row.
+void check_open_rows(Source& source, const std::vector<MetricInputs>& metrics) {
+  std::vector<InputValue> row;
+  for (const MetricInputs& metric : metrics) {
+    for (std::size_t i = 0; i < metric.inputs.size(); ++i) {
+      const InputInfo& input = metric.inputs[i];
+      const InputForms forms = forms_of(input);
+      if (!forms.has_open_rows || source.rows() == 0) continue;
+      if (row.empty()) row = source.read(0, 1);
+      const std::vector<std::string>& names = source.names();
+      const std::size_t place =
+          names.empty()
+              ? i
+              : static_cast<std::size_t>(
+                    std::find(names.begin(), names.end(), input.name) -
+                    names.begin());
+      if (place >= row.size()) continue;
+      const auto* const tensor = row[place].ref().as<at::Tensor>();
+      TORCH_CHECK_VALUE(
+          tensor == nullptr || tensor->dim() >= forms.dims, metric.name,
+          ": expected ", input.name, " to be ", described(input),
+          ", one in each row, got rows of shape ", tensor->sizes().slice(1),
+          "; a single one is saved as one row, as x[None] in NumPy");
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Source> open_source(const Arguments& arguments,
+                                    const std::vector<MetricInputs>& metrics) {
+  for (const MetricInputs& metric : metrics) {
+    check_feeds(metric.name, metric.inputs, feeds_in(arguments));
+  }
+  auto source = opened(arguments, metrics);
+  check_open_rows(*source, metrics);
+  return source;
 }
 
 }  // namespace tally::cli

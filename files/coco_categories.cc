@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "tally/files/file_kind.h"
+#include "tally/metrics/common/text_key.h"
 
 namespace tally::files {
 namespace {
@@ -26,7 +27,8 @@ void CocoCategories::number(const IdNames& names) {
   std::int64_t next = 0;
   for (const auto& [id, category] : categories_) {
     const auto text = names.find(id);
-    if (text != names.end()) {
+    // "7" is the number 7, whatever it names elsewhere.
+    if (text != names.end() && !internal::integer_of_text(text->second)) {
       texts.emplace(text->second, id);
       continue;
     }

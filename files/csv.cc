@@ -193,13 +193,7 @@ void CsvFile::check_field(std::size_t column, std::size_t input,
   const CsvKind wanted = kinds_[input];
   if (wanted == CsvKind::kTexts) {
     text_bytes_ += static_cast<std::int64_t>(text.size());
-    const std::size_t bad = internal::text::find_invalid_utf8(text);
-    TORCH_CHECK_VALUE(
-        bad == text.size(), file_->path(), ", line ", records_.line(),
-        ": column ", column_name(column), ": expected UTF-8, got ",
-        internal::text::byte_words(text[bad]), " in '", shown_text(text),
-        "'; another encoding is read with --encoding latin-1 or "
-        "windows-1252");
+    check_utf8(column, text);
     return;
   }
   if (wanted == CsvKind::kKeys || wanted == CsvKind::kNumbered) {
@@ -215,11 +209,21 @@ void CsvFile::check_field(std::size_t column, std::size_t input,
   all_integers[input] = false;
 }
 
+void CsvFile::check_utf8(std::size_t column, std::string_view text) const {
+  const std::size_t bad = internal::text::find_invalid_utf8(text);
+  TORCH_CHECK_VALUE(
+      bad == text.size(), file_->path(), ", line ", records_.line(),
+      ": column ", column_name(column), ": expected UTF-8, got ",
+      internal::text::byte_words(text[bad]), " in '", shown_text(text),
+      "'; another encoding is read with --encoding latin-1 or windows-1252");
+}
+
 void CsvFile::check_key(std::size_t column, std::size_t input,
                         std::string_view text,
                         std::vector<bool>& all_integers) {
   const std::string_view word = trimmed(text);
   if (word.empty()) refuse(column, input, "an integer or a text", text);
+  if (!values_.to_integer(word)) check_utf8(column, word);
   if (!values_.to_key(word)) all_integers[input] = false;
   if (kinds_[input] == CsvKind::kNumbered) {
     if (!values_.to_number(word)) has_names_in_[input] = true;

@@ -121,6 +121,7 @@ class CsvFile {
   void check_row(std::vector<bool>& all_integers);
   void check_field(std::size_t column, std::size_t input, std::string_view text,
                    std::vector<bool>& all_integers);
+  void check_utf8(std::size_t column, std::string_view text) const;
   void check_key(std::size_t column, std::size_t input, std::string_view text,
                  std::vector<bool>& all_integers);
   void settle_kinds(const std::vector<bool>& all_integers);

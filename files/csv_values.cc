@@ -25,11 +25,23 @@ std::optional<Number> parse_field(std::string_view word) {
   return internal::parse_number<Number>(word);
 }
 
+// Also as others write it: "-nan", "NAN".
+bool is_nan_word(std::string_view word) {
+  if (word.size() == 4 && (word[0] == '-' || word[0] == '+')) {
+    word.remove_prefix(1);
+  }
+  const auto is = [&](std::size_t i, char lower, char upper) {
+    return word[i] == lower || word[i] == upper;
+  };
+  return word.size() == 3 && is(0, 'n', 'N') && is(1, 'a', 'A') &&
+         is(2, 'n', 'N');
+}
+
 bool is_missing_word(std::string_view word) {
-  static constexpr std::string_view kWords[] = {
-      "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None", "."};
-  return std::find(std::begin(kWords), std::end(kWords), word) !=
-         std::end(kWords);
+  static constexpr std::string_view kWords[] = {"NA",   "N/A",  "#N/A", "<NA>",
+                                                "null", "NULL", "None", "."};
+  return is_nan_word(word) || std::find(std::begin(kWords), std::end(kWords),
+                                        word) != std::end(kWords);
 }
 
 std::optional<std::int64_t> truth_of(std::string_view word) {

@@ -291,6 +291,23 @@ TEST_F(TallyCocoTest, CategoriesMayHaveTextsAsIds) {
             parsed(evaluate({"--format", "json"})).at("metrics").at("map"));
 }
 
+TEST_F(TallyCocoTest, NumbersAsTextsAreNumbers) {
+  // Of an image and a category, both in the results alone.
+  std::string text = kResults;
+  for (const auto& [from, to] : {std::make_pair("_id\": 3", "_id\": \"3\""),
+                                 std::make_pair("_id\": 5", "_id\": \"5\"")}) {
+    for (auto at = text.find(from); at != text.npos; at = text.find(from)) {
+      text.replace(at, std::string(from).size(), to);
+    }
+  }
+  const Program::Result result =
+      run_program({"cli/tally", "evaluate", "--format", "json", "--coco",
+                   annotations_, folder_.write("texts.json", text)});
+  EXPECT_EQ(result.errors, "");
+  EXPECT_EQ(parsed(result).at("metrics"),
+            parsed(evaluate({"--format", "json"})).at("metrics"));
+}
+
 TEST_F(TallyCocoTest, BadFilesNameTheItem) {
   const auto refused = [&](const std::string& results) {
     const Program::Result result =

@@ -150,6 +150,21 @@ TEST(TallyFaultsTest, WhatItReadsIsNotWrittenOver) {
                   ": expected another file to write to, got an input\n");
   }
   EXPECT_EQ(read_file(csv), "preds,target\n1,2\n");
+  const std::string annotations = folder.write("gt.json", "{}");
+  const std::string results = folder.write("found/a.json", "[]");
+  const std::string image = folder.write("gt/1.png", "png");
+  for (const auto& [output, what] :
+       {std::make_pair(results, "an input"), {image, "an image"}}) {
+    const auto result =
+        run_program({"cli/tally", "evaluate", "--coco", annotations,
+                     folder.path("found"), "--output", output});
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.errors, "tally: " + output +
+                                 ": expected another file to write to, got " +
+                                 what + "\n");
+  }
+  EXPECT_EQ(read_file(results), "[]");
+  EXPECT_EQ(read_file(image), "png");
 }
 
 // The program waits for the rest of a pipe: until then it has no ranks.

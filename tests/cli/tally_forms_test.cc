@@ -88,6 +88,40 @@ TEST_F(TallyFormsTest, EachPlaceIsThatOfItsValue) {
   }
 }
 
+TEST_F(TallyFormsTest, SamplesOfOneSignalAreNoSignals) {
+  const std::string one =
+      folder_.write("one.npy", npy<double>("<f8", std::vector<double>(150, 1)));
+  EXPECT_EQ(errors_of({"-m", "SignalNoiseRatio", "-i", one, one}),
+            "tally: SignalNoiseRatio: expected preds to be float signals "
+            "[..., T], one in each row, got rows of shape []; a single one is "
+            "saved as one row, as x[None] in NumPy\n");
+  const std::string csv = folder_.write("x.csv", "a,b\n0.5,0.25\n0.1,0.2\n");
+  EXPECT_THAT(errors_of({"-m", "ScaleInvariantSignalNoiseRatio", "--csv", csv,
+                         "--columns", "a,b", "--ranks", "2"}),
+              HasSubstr("one in each row, got rows of shape []"));
+  EXPECT_THAT(errors_of({"-m", "SourceAggregatedSignalDistortionRatio", "--csv",
+                         csv, "--columns", "a:b,a:b"}),
+              HasSubstr(".npy"));
+}
+
+TEST_F(TallyFormsTest, NanIsMissingHoweverItIsWritten) {
+  const std::string csv = folder_.write(
+      "x.csv", "preds,target\n-nan,1\n1,NAN\n+nan,2\n3,nAn\n2,2\n");
+  EXPECT_EQ(metrics_of({"-m", "a=MeanSquaredError", "--csv", csv, "--missing",
+                        "skip"}),
+            Json({{"a", 0.0}}));
+  EXPECT_THAT(errors_of({"-m", "MeanSquaredError", "--csv", csv}),
+              HasSubstr("line 2"));
+}
+
+TEST_F(TallyFormsTest, KeysAreInUtf8) {
+  const std::string csv =
+      folder_.write("x.csv", "preds,target\nK\xF6ln,1\nBonn,2\n");
+  EXPECT_THAT(errors_of({"-m", "AdjustedRandScore", "--csv", csv}),
+              AllOf(HasSubstr("line 2: column 'preds': expected UTF-8"),
+                    HasSubstr("--encoding latin-1")));
+}
+
 TEST_F(TallyFormsTest, ValuesOutsideOfADomainAreTold) {
   const std::string csv = folder_.write(
       "x.csv", "pred,target,weight\n1,1,1\n2,-3,1\n-4,2,1\n1,1,-5\n");
