@@ -1,4 +1,4 @@
-// How often intervals of differences hold them, and how often p is below .05:
+// The coverage of intervals of differences, and how often p is below .05:
 // see ../README.md and docs/statistics.md.
 //
 //     comparison_coverage [RUNS] [PART OF A SITUATION'S NAME]

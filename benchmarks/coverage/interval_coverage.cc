@@ -1,4 +1,4 @@
-// How often intervals hold the truth: see ../README.md and docs/statistics.md.
+// The coverage of intervals: see ../README.md and docs/statistics.md.
 //
 //     interval_coverage [RUNS] [PART OF A SITUATION'S NAME]
 

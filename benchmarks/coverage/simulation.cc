@@ -106,7 +106,7 @@ Choice Choice::of(int argc, char** argv) {
 
 void print_interval_head() {
   std::printf(
-      "| situation | method | holds the truth | width | none | flagged |\n"
+      "| situation | method | coverage | width | none | flagged |\n"
       "|---|---|---|---|---|---|\n");
 }
 
@@ -154,7 +154,7 @@ void measure_intervals(const Choice& choice, const Situation& situation,
 
 void print_comparison_head() {
   std::printf(
-      "| situation | method | holds the difference | width | none | flagged | "
+      "| situation | method | coverage | width | none | flagged | "
       "p < .05 |\n|---|---|---|---|---|---|---|\n");
 }
 

@@ -181,11 +181,11 @@ NamedReplicates parse_replicates(const std::string& text) {
                       error.byte);
   } catch (const Json::exception& error) {
     // Behind the name of the parser's error.
-    const std::string text = error.what();
-    const std::size_t begin = text.find("] ");
+    const std::string what = error.what();
+    const std::size_t begin = what.find("] ");
     TORCH_CHECK_VALUE(
         false, "replicates: expected the fields of a file of replicates: ",
-        begin == text.npos ? text : text.substr(begin + 2));
+        begin == what.npos ? what : what.substr(begin + 2));
   }
 }
 
