@@ -282,6 +282,7 @@ Job prepare(const Arguments& arguments, int ranks, std::int64_t spare_bytes) {
   if (!arguments.coco.empty()) add_class_metrics(job.config);
   const CollectionConfig& config = job.config;
   job.source = open_source(arguments, inputs_of(config));
+  check_row_shapes(*job.source, inputs_of(config));
   add_options(job.source->options(), job.config);
   const std::int64_t rows = job.source->rows();
   for (const CollectionConfig::Member& member : config.members) {

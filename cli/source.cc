@@ -233,10 +233,11 @@ bool are_of_segments(const std::vector<MetricInputs>& metrics) {
 
 }  // namespace
 
-namespace {
-
-std::unique_ptr<Source> opened(const Arguments& arguments,
-                               const std::vector<MetricInputs>& metrics) {
+std::unique_ptr<Source> open_source(const Arguments& arguments,
+                                    const std::vector<MetricInputs>& metrics) {
+  for (const MetricInputs& metric : metrics) {
+    check_feeds(metric.name, metric.inputs, feeds_in(arguments));
+  }
   if (!arguments.coco.empty()) {
     return are_of_segments(metrics) ? open_panoptic(arguments)
                                     : open_coco(arguments, metrics);
@@ -250,8 +251,8 @@ std::unique_ptr<Source> opened(const Arguments& arguments,
   return open_files(arguments, metrics);
 }
 
-/// The samples of one signal are no signals, one in each row.
-void check_open_rows(Source& source, const std::vector<MetricInputs>& metrics) {
+void check_row_shapes(Source& source,
+                      const std::vector<MetricInputs>& metrics) {
   std::vector<InputValue> row;
   for (const MetricInputs& metric : metrics) {
     for (std::size_t i = 0; i < metric.inputs.size(); ++i) {
@@ -275,18 +276,6 @@ void check_open_rows(Source& source, const std::vector<MetricInputs>& metrics) {
           "; a single one is saved as one row, as x[None] in NumPy");
     }
   }
-}
-
-}  // namespace
-
-std::unique_ptr<Source> open_source(const Arguments& arguments,
-                                    const std::vector<MetricInputs>& metrics) {
-  for (const MetricInputs& metric : metrics) {
-    check_feeds(metric.name, metric.inputs, feeds_in(arguments));
-  }
-  auto source = opened(arguments, metrics);
-  check_open_rows(*source, metrics);
-  return source;
 }
 
 }  // namespace tally::cli

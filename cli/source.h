@@ -63,4 +63,8 @@ struct MetricInputs {
 std::unique_ptr<Source> open_source(const Arguments& arguments,
                                     const std::vector<MetricInputs>& metrics);
 
+/// Throws c10::ValueError if rows are only parts of what a metric reads: the
+/// samples of one signal, which would be cut where batches and ranks are.
+void check_row_shapes(Source& source, const std::vector<MetricInputs>& metrics);
+
 }  // namespace tally::cli
