@@ -89,6 +89,29 @@ def test_ids_decide_and_not_the_order(method):
     assert (other.low == expected.low) == (method == "jackknife")
 
 
+def test_stratified_replicates_keep_the_classes():
+    def error(metric, **options):
+        metric = metric.interval(replicates=400, **options)
+        metric.update(PREDS, TARGET, ids=IDS)
+        return metric.compute().standard_error.item()
+
+    drawn = error(tally.BinaryAveragePrecision(), method="poisson")
+    assert 0 < error(tally.BinaryAveragePrecision(), method="poisson", stratified=True) < drawn
+    with pytest.raises(ValueError, match="for stratified, got jackknife"):
+        tally.MeanSquaredError().interval(stratified=True)
+
+
+def test_calibration_error_without_its_bias():
+    metric = tally.BinaryCalibrationError(norm="l2").interval()
+    metric.update(PREDS, TARGET)
+    with pytest.warns(UserWarning, match="biased"):
+        found = metric.compute()
+    assert found.method == "debiased_gaps" and "biased" in found.flags
+    assert found.low == 0  # the model is calibrated
+    with pytest.raises(ValueError, match="use norm l2"):
+        tally.BinaryCalibrationError().interval()
+
+
 def test_ids_as_texts_and_groups():
     names = [f"{i}.png" for i in range(200)]
     metric = tally.MeanSquaredError().interval(replicates=50)
