@@ -46,9 +46,9 @@ struct CellTable {
   struct Cell {
     std::int64_t id = 0;
     std::int64_t count = 0;
-    std::int64_t target = 0;  ///< the class of its rows
     /// What one row adds: the place in the sums, and how much.
     std::vector<std::pair<std::size_t, double>> adds;
+    std::int64_t target = 0;  ///< the class of its rows
   };
   std::vector<Cell> cells;  ///< those with rows
   std::size_t sums = 0;     ///< their number

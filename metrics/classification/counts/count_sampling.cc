@@ -45,7 +45,7 @@ CellTable table_of_two(const ClassCounts& counts, bool of_both_classes) {
   const auto add = [&](double count, bool predicted, bool target) {
     const auto id = static_cast<std::int64_t>(2 * target + predicted);
     if (count == 0) return;
-    CellTable::Cell cell{id, std::llround(count), target, {{kTotal, 1}}};
+    CellTable::Cell cell{id, std::llround(count), {{kTotal, 1}}, target};
     if (predicted) cell.adds.emplace_back(kPredicted, 1);
     if (target) cell.adds.emplace_back(kTarget, 1);
     if (predicted && target) cell.adds.emplace_back(kTruePositives, 1);
@@ -72,8 +72,8 @@ CellTable::Cell cell_of(std::size_t pair, std::int64_t count,
   const std::size_t predicted = pair % classes;
   CellTable::Cell cell{static_cast<std::int64_t>(pair),
                        count,
-                       static_cast<std::int64_t>(target),
-                       {{classes + predicted, 1}, {2 * classes + target, 1}}};
+                       {{classes + predicted, 1}, {2 * classes + target, 1}},
+                       static_cast<std::int64_t>(target)};
   const double steps =
       std::abs(static_cast<double>(target) - static_cast<double>(predicted));
   if (target == predicted) {
