@@ -157,8 +157,9 @@ std::string warnings_text(const Registry& registry, const MetricEntry& entry) {
 std::string interval_methods_text(const IntervalWords& words) {
   std::string text =
       words.methods.empty() ? "none" : c10::Join(", ", words.methods);
-  for (const auto& [average, more] : words.with_average) {
-    text += "; with average=" + average + " also " + c10::Join(", ", more);
+  for (const auto& [option, more] : words.with_option) {
+    text += "; with " + option + (words.methods.empty() ? " " : " also ") +
+            c10::Join(", ", more);
   }
   return text;
 }
@@ -275,7 +276,7 @@ nlohmann::ordered_json metric_json(const Registry& registry,
   if (const auto words = interval_words(registry, entry)) {
     json["unit"] = words->unit;
     json["intervals"] = words->methods;
-    json["intervals_with_average"] = words->with_average;
+    json["intervals_with"] = words->with_option;
   }
   json["warnings"] = nlohmann::ordered_json::array();
   for (const NoteKind& kind : notes_of(registry, entry)) {

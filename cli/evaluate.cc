@@ -163,7 +163,6 @@ struct RowIdentity {
 RowIdentity identity_of(const Job& job,
                         const std::vector<std::vector<std::string>>& columns,
                         std::int64_t first, std::int64_t count) {
-  // Behind those of slices.
   if (columns.size() > job.by.size()) {
     return {SampleIds(columns.back()), true};
   }
@@ -226,8 +225,12 @@ void update(Job& job, int rank, Progress& progress, Watcher* watcher,
     } catch (const c10::Error& error) {
       TORCH_CHECK_VALUE(false, refused_rows(job, sync::describe(error), first));
     }
+    const auto columns = job.source->keys();
+    // Behind those of slices.
+    if (columns.size() > job.by.size()) {
+      check_given(columns.back(), first, job);
+    }
     try {
-      const auto columns = job.source->keys();
       const RowIdentity own = identity_of(job, columns, first, count);
       if (job.has_ids) note_ids(own.ids, values, job);
       std::optional<SliceKeys> keys;
@@ -281,8 +284,9 @@ Job prepare(const Arguments& arguments, int ranks, std::int64_t spare_bytes) {
   job.config = read_config(arguments);
   if (!arguments.coco.empty()) add_class_metrics(job.config);
   const CollectionConfig& config = job.config;
-  job.source = open_source(arguments, inputs_of(config));
-  check_row_shapes(*job.source, inputs_of(config));
+  const std::vector<MetricInputs> inputs = inputs_of(config);
+  job.source = open_source(arguments, inputs);
+  check_row_shapes(*job.source, inputs);
   add_options(job.source->options(), job.config);
   const std::int64_t rows = job.source->rows();
   for (const CollectionConfig::Member& member : config.members) {

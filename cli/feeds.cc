@@ -86,15 +86,17 @@ const char* words_of(Feed feed) {
 
 InputForms forms_of(const InputInfo& input) {
   const InputKind kind = input.kind;
-  const bool is_any = kind == InputKind::kReal || kind == InputKind::kAny;
+  const bool is_any = kind == InputKind::kReal || kind == InputKind::kAny ||
+                      kind == InputKind::kCategories;
   InputForms forms;
-  forms.is_int = is_any || kind == InputKind::kInteger;
+  forms.is_segments = kind == InputKind::kSegments;
+  forms.is_int = is_any || forms.is_segments || kind == InputKind::kInteger ||
+                 kind == InputKind::kKeys || kind == InputKind::kGroups;
   forms.is_float = is_any || kind == InputKind::kFloat;
   forms.is_words = kind == InputKind::kTokens;
   forms.is_texts = forms.is_words || kind == InputKind::kTextLists;
   forms.is_text = forms.is_texts || kind == InputKind::kText;
   forms.is_objects = kind == InputKind::kRagged;
-  forms.is_segments = contains(input.words, "category and instance");
   forms.dims = fewest_dims(input.words);
   forms.has_open_rows = contains(input.words, "[..., ");
   return forms;

@@ -90,6 +90,15 @@ SliceKeys keys_of(const std::vector<std::vector<std::string>>& columns,
   return *std::move(keys);
 }
 
+void check_given(const std::vector<std::string>& ids, std::int64_t first,
+                 Job& job) {
+  const auto empty = std::find(ids.begin(), ids.end(), "");
+  TORCH_CHECK_VALUE(
+      empty == ids.end(), job.source->place(first + (empty - ids.begin())),
+      job.has_ids ? ": --ids: expected an id" : ": --groups: expected a group",
+      ", got an empty field");
+}
+
 void note_ids(const SampleIds& ids, const std::vector<InputValue>& values,
               Job& job) {
   const auto& names = job.source->names();

@@ -16,6 +16,11 @@ namespace tally::cli {
 SliceKeys keys_of(const std::vector<std::vector<std::string>>& columns,
                   Job& job);
 
+/// Throws c10::ValueError for an empty id, or group, of a row; `first` is the
+/// number of the first one.
+void check_given(const std::vector<std::string>& ids, std::int64_t first,
+                 Job& job);
+
 /// Notes the ids of a batch, except those of rows that a weight of 0 leaves
 /// out.
 void note_ids(const SampleIds& ids, const std::vector<InputValue>& values,

@@ -54,21 +54,28 @@ std::optional<IntervalWords> interval_words(const Registry& registry,
   const auto metric = registry.make(entry.example());
   words.methods = names_of(*metric);
   words.unit = metric->sampling().unit;
+  // What makes another kind of value of a metric.
+  constexpr std::pair<const char*, const char*> kChoices[] = {
+      {"average", "micro"}, {"average", "none"}, {"norm", "l2"}};
   for (const OptionInfo& option : entry.options) {
-    if (option.name != "average") continue;
-    for (const char* average : {"micro", "none"}) {
-      if (option.expected.find(average) == std::string::npos) continue;
+    for (const auto& [name, value] : kChoices) {
+      if (option.name != name ||
+          option.expected.find(value) == std::string::npos) {
+        continue;
+      }
+      const std::string choice = c10::str(name, "=", value);
       const std::string required = entry.summary.required;
-      const auto other = registry.make(c10::str(entry.name, "(", required,
-                                                required.empty() ? "" : ", ",
-                                                "average=", average, ")"));
+      const auto other =
+          registry.make(c10::str(entry.name, "(", required,
+                                 required.empty() ? "" : ", ", choice, ")"));
       std::vector<std::string> more;
-      for (const std::string& name : names_of(*other)) {
-        if (std::count(words.methods.begin(), words.methods.end(), name) == 0) {
-          more.push_back(name);
+      for (const std::string& method : names_of(*other)) {
+        if (std::count(words.methods.begin(), words.methods.end(), method) ==
+            0) {
+          more.push_back(method);
         }
       }
-      if (!more.empty()) words.with_average[average] = std::move(more);
+      if (!more.empty()) words.with_option[choice] = std::move(more);
     }
   }
   return words;

@@ -22,11 +22,11 @@ std::optional<std::vector<InputInfo>> read_inputs(const Registry& registry,
 std::vector<NoteKind> notes_of(const Registry& registry,
                                const MetricEntry& entry);
 
-/// How intervals are made: the method that is chosen, and others; and those of
-/// each class, or of all together, where averages have none of these.
+/// How intervals are made: the method that is chosen, and others; and those
+/// that other values of an option add, such as "average=micro".
 struct IntervalWords {
   std::vector<std::string> methods;
-  std::map<std::string, std::vector<std::string>> with_average;
+  std::map<std::string, std::vector<std::string>> with_option;
   std::string unit;
 };
 std::optional<IntervalWords> interval_words(const Registry& registry,

@@ -23,14 +23,15 @@ namespace {
 /// are for metrics with as many of them as an option says, or of few
 /// categories.
 std::optional<files::CsvKind> names_of(const InputInfo& input) {
-  const std::string_view words = input.words;
-  if (words.rfind("categories", 0) == 0) return files::CsvKind::kNumbered;
-  if (input.kind != InputKind::kInteger) return std::nullopt;
-  if (input.name == std::string_view("groups")) {
-    return files::CsvKind::kNumbered;
+  switch (input.kind) {
+    case InputKind::kCategories:
+    case InputKind::kGroups:
+      return files::CsvKind::kNumbered;
+    case InputKind::kKeys:
+      return files::CsvKind::kKeys;
+    default:
+      return std::nullopt;
   }
-  const bool is_key = words.find("texts") != words.npos;
-  return is_key ? std::make_optional(files::CsvKind::kKeys) : std::nullopt;
 }
 
 void narrow(Wanted& wanted, const std::string& metric, const InputInfo& input) {

@@ -20,29 +20,28 @@ WorstSlices::WorstSlices(const Job& job, const Arguments& arguments)
   options.grouped(!arguments.groups.empty());
   if (arguments.interval > 0) options.level(arguments.interval);
   for (const CollectionConfig::Member& member : job.config.members) {
-    // What cannot be compared is refused.
-    failure_of([&] {
-      std::vector<std::size_t> places;
-      for (const InputInfo& input : builtin_registry().inputs(member.text)) {
-        const auto found = std::find(names_.begin(), names_.end(), input.name);
-        if (found == names_.end()) continue;
-        places.push_back(static_cast<std::size_t>(found - names_.begin()));
-      }
-      SliceComparison comparison(make_metric(member.text, member.options),
-                                 options);
-      compared_.push_back({job.config.prefix + member.name + job.config.postfix,
-                           std::move(places), std::move(comparison)});
+    Compared compared{job.config.prefix + member.name + job.config.postfix};
+    for (const InputInfo& input : builtin_registry().inputs(member.text)) {
+      const auto found = std::find(names_.begin(), names_.end(), input.name);
+      if (found == names_.end()) continue;
+      compared.inputs.push_back(
+          static_cast<std::size_t>(found - names_.begin()));
+    }
+    compared.failure = failure_of([&] {
+      compared.comparison.emplace(make_metric(member.text, member.options),
+                                  options);
     });
+    compared_.push_back(std::move(compared));
   }
 }
 
 void WorstSlices::update(Compared& compared, const std::vector<InputRef>& all,
                          const SliceKeys& keys, const SampleIds& ids) const {
   const auto update = [&](auto inputs) {
-    if (compared.comparison.takes_ids()) {
-      compared.comparison.update_inputs(keys, ids, inputs);
+    if (compared.comparison->takes_ids()) {
+      compared.comparison->update_inputs(keys, ids, inputs);
     } else {
-      compared.comparison.update_inputs(keys, inputs);
+      compared.comparison->update_inputs(keys, inputs);
     }
   };
   if (names_.empty()) {
@@ -72,13 +71,15 @@ std::vector<MetricSlices> WorstSlices::compute(
   for (Compared& each : compared_) {
     MetricSlices found;
     found.metric = each.metric;
-    found.unit = each.comparison.unit();
-    found.options = each.comparison.options();
+    if (each.comparison) {
+      found.unit = each.comparison->unit();
+      found.options = each.comparison->options();
+    }
     found.remark = first_failure(each.failure, ranks);
     if (found.remark.empty()) {
       // What ids have wrong, on all ranks alike.
       found.remark =
-          failure_of([&] { found.slices = each.comparison.compute(); });
+          failure_of([&] { found.slices = each.comparison->compute(); });
     }
     metrics.push_back(std::move(found));
   }

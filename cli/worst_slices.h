@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@
 namespace tally::cli {
 
 /// Compares the slices of an evaluation with all other rows, by those of its
-/// metrics that are one number of which more or less is better.
+/// metrics that are one number of which more or less is better, and says why
+/// not by others.
 class WorstSlices {
  public:
   /// Of a job with slices: always in reports, otherwise where statistics are
@@ -31,8 +33,8 @@ class WorstSlices {
  private:
   struct Compared {
     std::string metric;
-    std::vector<std::size_t> inputs;  // their places, of those it takes
-    SliceComparison comparison;
+    std::vector<std::size_t> inputs = {};  // their places, of those it takes
+    std::optional<SliceComparison> comparison = std::nullopt;  // if it is one
     std::string failure = {};
   };
 

@@ -224,7 +224,8 @@ void CsvFile::check_key(std::size_t column, std::size_t input,
   const std::string_view word = trimmed(text);
   if (word.empty()) refuse(column, input, "an integer or a text", text);
   if (!values_.to_integer(word)) check_utf8(column, word);
-  if (!values_.to_key(word)) all_integers[input] = false;
+  const bool is_exact = kinds_[input] == CsvKind::kKeys;
+  if (!values_.to_key(word, is_exact)) all_integers[input] = false;
   if (kinds_[input] == CsvKind::kNumbered) {
     if (!values_.to_number(word)) has_names_in_[input] = true;
     // Scores are too many, but have no numbers.

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "tally/files/file_kind.h"
+#include "tally/metrics/common/text_key.h"
 #include "tally/state/parse_number.h"
 
 namespace tally::files {
@@ -116,8 +117,13 @@ std::optional<std::int64_t> CsvValues::integer_of(std::string_view word) const {
   return integer ? integer : truth_of(word);
 }
 
-std::optional<std::int64_t> CsvValues::to_key(std::string_view text) const {
-  return key_of(trimmed(text));
+std::optional<std::int64_t> CsvValues::to_key(std::string_view text,
+                                              bool is_exact) const {
+  const std::string_view word = trimmed(text);
+  const auto key = key_of(word);
+  const bool is_other =
+      is_exact && key && labels_.empty() && !internal::integer_of_text(word);
+  return is_other ? std::nullopt : key;
 }
 
 std::optional<std::int64_t> CsvValues::to_integer(std::string_view text) const {

@@ -25,8 +25,10 @@ class CsvValues {
   /// Python's.
   std::optional<std::int64_t> to_integer(std::string_view text) const;
   std::optional<double> to_number(std::string_view text) const;
-  /// An integer or a label.
-  std::optional<std::int64_t> to_key(std::string_view text) const;
+  /// An integer or a label; if `is_exact`, an integer as SampleIds reads it:
+  /// 12, not 012.
+  std::optional<std::int64_t> to_key(std::string_view text,
+                                     bool is_exact) const;
   bool is_missing(std::string_view text) const;
   Missing missing() const { return missing_; }
 

@@ -20,15 +20,19 @@ namespace tally {
 
 /// The kind of data in an input of a metric.
 enum class InputKind {
-  kReal,       ///< a tensor of floating-point numbers, integers or bool
-  kFloat,      ///< a tensor of floating-point numbers
-  kInteger,    ///< a tensor of integers or bool
-  kText,       ///< a TextList: one text per row
-  kTextLists,  ///< TextLists: several texts per row
-  kTokens,     ///< TextLists: the words, or tags, of a text per row
-  kRagged,     ///< a list with one element of any other type per row
-  kTasks,      ///< a map of tasks to their inputs (see MultitaskWrapper)
-  kAny,        ///< anything
+  kReal,        ///< a tensor of floating-point numbers, integers or bool
+  kFloat,       ///< a tensor of floating-point numbers
+  kInteger,     ///< a tensor of integers or bool
+  kKeys,        ///< integers, or texts, that are only told apart (see Keys)
+  kCategories,  ///< the same, or scores of each category
+  kGroups,      ///< a tensor of integers from 0, for which files have names
+  kSegments,    ///< a tensor of integers: category and instance of pixels
+  kText,        ///< a TextList: one text per row
+  kTextLists,   ///< TextLists: several texts per row
+  kTokens,      ///< TextLists: the words, or tags, of a text per row
+  kRagged,      ///< a list with one element of any other type per row
+  kTasks,       ///< a map of tasks to their inputs (see MultitaskWrapper)
+  kAny,         ///< anything
 };
 
 /// The declaration of an input by a metric.

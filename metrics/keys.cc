@@ -46,6 +46,16 @@ void Keys::check_numbers(const char* input, std::int64_t count) const {
                     "'; pass the number of each text, the same on every rank");
 }
 
+std::pair<at::Tensor, at::Tensor> internal::key_pair(
+    const Keys& preds, const Keys& target,
+    const std::optional<std::int64_t>& num_classes) {
+  if (num_classes) {
+    preds.check_numbers("preds", *num_classes);
+    target.check_numbers("target", *num_classes);
+  }
+  return {preds.beside(target.tensor()), target.beside(preds.tensor())};
+}
+
 std::optional<Keys> internal::InputConversion<Keys>::of(const InputRef& input) {
   if (const auto* tensor = input.as<at::Tensor>()) return Keys(*tensor);
   if (const auto texts = InputConversion<TextList>::of(input)) {

@@ -57,13 +57,19 @@ class Keys {
 
 namespace internal {
 
+/// Two inputs on one device, if only texts were not; with num_classes, numbers
+/// below it alone.
+std::pair<at::Tensor, at::Tensor> key_pair(
+    const Keys& preds, const Keys& target,
+    const std::optional<std::int64_t>& num_classes);
+
 template <>
 struct InputConversion<Keys> {
   static std::optional<Keys> of(const InputRef& input);
 };
 template <>
 constexpr bool is_of_kind<Keys>(InputKind kind) {
-  return kind == InputKind::kInteger || kind == InputKind::kReal;
+  return kind == InputKind::kKeys || kind == InputKind::kCategories;
 }
 
 }  // namespace internal

@@ -134,10 +134,14 @@ struct OrderSampling {
 /// predict and what is observed: the interval of Sun, Chaudhari, Barnett and
 /// Dobriban 2024.
 struct GapSampling {
-  /// The sums of a batch by bin, float64 [4, bins]: of the weights w, of w^2,
-  /// of w u and of (w u)^2, where u is target minus confidence. REQUIRES:
-  /// inputs that the metric takes.
-  std::function<at::Tensor(Inputs)> sums;
+  struct Batch {
+    AnyState state;  ///< the metric's
+    /// By bin, float64 [4, bins]: of the weights w, of w^2, of w u and of
+    /// (w u)^2, where u is target minus confidence.
+    at::Tensor sums;
+  };
+  /// REQUIRES: tensors, or none.
+  std::function<Batch(Inputs)> observe;
 };
 
 /// The value is the fraction of rows that are correct: McNemar's test.

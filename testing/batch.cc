@@ -286,6 +286,9 @@ InputGenerator of_kind(const InputInfo& input) {
     case InputKind::kFloat:
       return scores();
     case InputKind::kInteger:
+    case InputKind::kKeys:
+    case InputKind::kCategories:
+    case InputKind::kGroups:
       return labels();
     case InputKind::kText:
       return texts();

@@ -83,8 +83,8 @@ struct PermutationInvariantTrainingOptions
 struct BestPermutation : internal::audio::Permuted {
   static constexpr const char* kName = "BestPermutation";
   static constexpr InputInfo kInputs[] = {
-      {"preds", InputKind::kFloat, "float signals [N, C, ...]"},
-      {"target", InputKind::kFloat, "float signals [N, C, ...]"}};
+      {"preds", InputKind::kFloat, "float signals [N, C, ..., T]"},
+      {"target", InputKind::kFloat, "float signals [N, C, ..., T]"}};
   using Options = PermutationInvariantTrainingOptions;
   explicit BestPermutation(const Options& options);
 };

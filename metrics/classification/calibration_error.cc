@@ -58,16 +58,16 @@ CalibrationBins sum_bins(std::int64_t n_bins, const at::Tensor& confidences,
     return at::zeros({n_bins}, amounts.options())
         .scatter_add(0, places, amounts);
   };
+  const at::Tensor own_hits = hits.reshape(-1);
+  std::vector<at::Tensor> rows = {binned(weights), binned(weights.mul(values)),
+                                  binned(weights.mul(own_hits))};
   if constexpr (std::is_same_v<Sums, classification::GapSums>) {
-    const at::Tensor gaps = weights.mul(hits.reshape(-1).sub(values));
-    return {at::stack({binned(weights), binned(weights.square()), binned(gaps),
-                       binned(gaps.square())}),
-            Number(nan.sum())};
-  } else {
-    return {at::stack({binned(weights), binned(weights.mul(values)),
-                       binned(weights.mul(hits.reshape(-1)))}),
-            Number(nan.sum())};
+    const at::Tensor gaps = weights.mul(own_hits.sub(values));
+    rows.push_back(binned(weights.square()));
+    rows.push_back(binned(gaps));
+    rows.push_back(binned(gaps.square()));
   }
+  return {at::stack(rows), Number(nan.sum())};
 }
 
 at::Tensor calibration(const CalibrationBins& state, CalibrationNorm norm) {
@@ -98,14 +98,21 @@ at::Tensor calibration(const CalibrationBins& state, CalibrationNorm norm) {
   return state.bins.is_cpu() ? result : result.to(state.bins.device());
 }
 
-// The sums of `observer` for intervals of norm l2.
+// Takes what GapSums has more out of a batch's bins.
+at::Tensor taken_gaps(CalibrationBins& bins) {
+  const at::Tensor rows = bins.bins;
+  bins.bins = rows.narrow(0, 0, classification::BinSums::kRows).clone();
+  return at::stack({rows[0], rows[3], rows[4], rows[5]});
+}
+
+// For intervals of norm l2.
 template <class Observer>
 std::optional<GapSampling> gap_sampling(CalibrationNorm norm,
                                         Observer observer) {
   if (norm != CalibrationNorm::kL2) return std::nullopt;
   return GapSampling{[observer = std::move(observer)](Inputs inputs) {
     const bool has_weight = inputs.size() > 2 && !inputs[2].is_none();
-    return observer.gap_sums(
+    return observer.observe_gaps(
         *inputs[0].as<at::Tensor>(), *inputs[1].as<at::Tensor>(),
         has_weight ? *inputs[2].as<at::Tensor>() : at::Tensor());
   }};
@@ -243,10 +250,12 @@ BinaryCalibration::State BinaryCalibration::observe(
   return sum<classification::BinSums>(preds, target, weight);
 }
 
-at::Tensor BinaryCalibration::gap_sums(const at::Tensor& preds,
-                                       const at::Tensor& target,
-                                       const at::Tensor& weight) const {
-  return sum<classification::GapSums>(preds, target, weight).bins;
+GapSampling::Batch BinaryCalibration::observe_gaps(
+    const at::Tensor& preds, const at::Tensor& target,
+    const at::Tensor& weight) const {
+  State state = sum<classification::GapSums>(preds, target, weight);
+  at::Tensor gaps = taken_gaps(state);
+  return {AnyState::of(std::move(state)), std::move(gaps)};
 }
 
 MulticlassCalibration::MulticlassCalibration(
@@ -345,10 +354,12 @@ MulticlassCalibration::State MulticlassCalibration::observe(
   return sum<classification::BinSums>(preds, target, weight);
 }
 
-at::Tensor MulticlassCalibration::gap_sums(const at::Tensor& preds,
-                                           const at::Tensor& target,
-                                           const at::Tensor& weight) const {
-  return sum<classification::GapSums>(preds, target, weight).sums.bins;
+GapSampling::Batch MulticlassCalibration::observe_gaps(
+    const at::Tensor& preds, const at::Tensor& target,
+    const at::Tensor& weight) const {
+  State state = sum<classification::GapSums>(preds, target, weight);
+  at::Tensor gaps = taken_gaps(state.sums);
+  return {AnyState::of(std::move(state)), std::move(gaps)};
 }
 
 at::Tensor BinaryCalibrationError::evaluate(const State& state) const {

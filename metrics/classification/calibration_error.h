@@ -102,9 +102,9 @@ class BinaryCalibration {
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
-  /// The sums [4, n_bins] of GapSampling.
-  at::Tensor gap_sums(const at::Tensor& preds, const at::Tensor& target,
-                      const at::Tensor& weight = {}) const;
+  GapSampling::Batch observe_gaps(const at::Tensor& preds,
+                                  const at::Tensor& target,
+                                  const at::Tensor& weight = {}) const;
 
  private:
   template <class Sums>
@@ -137,9 +137,9 @@ class MulticlassCalibration {
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
-  /// The sums [4, n_bins] of GapSampling.
-  at::Tensor gap_sums(const at::Tensor& preds, const at::Tensor& target,
-                      const at::Tensor& weight = {}) const;
+  GapSampling::Batch observe_gaps(const at::Tensor& preds,
+                                  const at::Tensor& target,
+                                  const at::Tensor& weight = {}) const;
 
  private:
   template <class Sums>

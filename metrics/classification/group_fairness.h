@@ -110,7 +110,7 @@ class BinaryGroupCounts {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kReal, "int 0 or 1, or float scores [N, ...]"},
       {"target", InputKind::kReal, "int or float 0 or 1 [N, ...]"},
-      {"groups", InputKind::kInteger, "int [N, ...]"}};
+      {"groups", InputKind::kGroups, "int [N, ...]"}};
   using Options = BinaryGroupStatRatesOptions;
 
   struct State {

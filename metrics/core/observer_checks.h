@@ -50,6 +50,10 @@ constexpr bool is_of_kind(InputKind kind) {
     case InputKind::kReal:
     case InputKind::kFloat:
     case InputKind::kInteger:
+    case InputKind::kKeys:
+    case InputKind::kCategories:
+    case InputKind::kGroups:
+    case InputKind::kSegments:
       return std::is_same_v<T, at::Tensor>;
     case InputKind::kText:
       return std::is_same_v<T, TextList>;

@@ -18,6 +18,8 @@ namespace {
 /// less than one point of its 95 % (Cochran 1977, section 1.7).
 constexpr double kLargeBias = 0.25;
 
+constexpr double kRounding = 1e-12;
+
 /// Of rows that are alone in their bin nothing is known: of more, there is no
 /// interval.
 constexpr double kMostAlone = 0.1;
@@ -58,14 +60,17 @@ SquaredGap squared_gap(const at::Tensor& sums) {
     const double weight = data[b], squares = data[n_bins + b];
     const double pairs = weight * weight - squares;
     // One row has no pair; rounding can leave some of its weight.
-    if (!(pairs > 1e-12 * squares)) {
+    if (!(pairs > kRounding * squares)) {
       all.alone += weight / total;
       continue;
     }
     const double sum = data[2 * n_bins + b], products = data[3 * n_bins + b];
     const double gap = (sum * sum - products) / pairs;
-    const double single = products / squares - sum * sum / (weight * weight);
-    const double spread = std::max(single, 0.0) * weight * weight / pairs;
+    const double second = products / squares;
+    const double single = second - sum * sum / (weight * weight);
+    // Less is rounding: all gaps of the bin are the same.
+    const double spread =
+        single > kRounding * second ? single * weight * weight / pairs : 0;
     all.value += weight / total * gap;
     mean += weight / total * std::max(gap, 0.0);
     bins.push_back({weight, squares, std::max(gap, 0.0), spread, pairs});
@@ -116,8 +121,15 @@ class GapEngine final : public IntervalEngine {
                    const std::vector<std::int64_t>&) const override {
     check_counted(*metric_, inputs.size() > 2 ? inputs.slice(0, 2) : inputs,
                   /*dims=*/1);
-    AnyState batch = observe_batch(*metric_, inputs);
-    return state_of(std::move(batch), GapState{gaps_.sums(inputs)});
+    const bool has_tensors =
+        inputs.size() >= 2 &&
+        std::all_of(inputs.begin(), inputs.end(), [](const InputRef& input) {
+          return input.is_none() || input.as<at::Tensor>() != nullptr;
+        });
+    // Refuses others, in the metric's own words.
+    if (!has_tensors) return state_of(observe_batch(*metric_, inputs), {});
+    GapSampling::Batch batch = gaps_.observe(inputs);
+    return state_of(std::move(batch.state), GapState{std::move(batch.sums)});
   }
   Intervals intervals(const AnyState& state,
                       const RowCount& count) const override {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/parser_words.h"
 #include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/replicates.h"
 #include "tally/metrics/intervals/row_matches.h"
@@ -174,18 +175,9 @@ NamedReplicates parse_replicates(const std::string& text) {
                               replicates_of(each));
     }
     return replicates;
-  } catch (const Json::parse_error& error) {
-    TORCH_CHECK_VALUE(false,
-                      "replicates: expected a file of replicates, got text "
-                      "that is not JSON at byte ",
-                      error.byte);
   } catch (const Json::exception& error) {
-    // Behind the name of the parser's error.
-    const std::string what = error.what();
-    const std::size_t begin = what.find("] ");
-    TORCH_CHECK_VALUE(
-        false, "replicates: expected the fields of a file of replicates: ",
-        begin == what.npos ? what : what.substr(begin + 2));
+    TORCH_CHECK_VALUE(false, "replicates: expected a file of replicates, got: ",
+                      internal::parser_words(error));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tally/metrics/common/option_words.h"
+#include "tally/metrics/common/parser_words.h"
 #include "tally/metrics/core/option_text.h"
 #include "tally/state/joined.h"
 
@@ -89,11 +90,8 @@ Json parse_json(std::string_view text) {
           return (*keys)(depth, event, parsed);
         });
   } catch (const Json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-    const std::string what = error.what();
-    const std::size_t begin = what.find("] ");
     TORCH_CHECK_VALUE(false, kOwner, ": expected JSON, got a ",
-                      begin == what.npos ? what : what.substr(begin + 2));
+                      internal::parser_words(error));
   }
 }
 

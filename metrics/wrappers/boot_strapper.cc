@@ -177,7 +177,7 @@ BootStrapper::BootStrapper(OwnedMetric metric, Options options)
 
 void BootStrapper::change_inputs(std::vector<InputInfo>& inputs) {
   if (inputs.empty() || internal::place_of(inputs, kIds)) return;
-  inputs.push_back({kIds, InputKind::kInteger, "int ids [N], or texts",
+  inputs.push_back({kIds, InputKind::kKeys, "int ids [N], or texts",
                     /*is_optional=*/true});
 }
 

@@ -25,7 +25,12 @@ const char* kind_of(InputKind kind) {
     case InputKind::kFloat:
       return "float";
     case InputKind::kInteger:
+    case InputKind::kKeys:
+    case InputKind::kGroups:
+    case InputKind::kSegments:
       return "integer";
+    case InputKind::kCategories:
+      return "real";
     case InputKind::kText:
       return "text";
     case InputKind::kTextLists:

@@ -115,4 +115,11 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+void write_segments(const Folder& folder) {
+  folder.write("gt/10.png", png_of_ids({{1, 1, 2, 2}, {1, 1, 2, 0}}));
+  folder.write("gt/11.png", png_of_ids({{70000, 70000, 300}}));
+  folder.write("dt/10.png", png_of_ids({{7, 7, 8, 8}, {7, 8, 8, 8}}));
+  folder.write("dt/11.png", png_of_ids({{9, 9, 0}}));
+}
+
 }  // namespace tally::cli

@@ -50,4 +50,8 @@ std::string png(std::uint32_t width, std::uint32_t height,
 /// The same of ids, red + 256 green + 65536 blue.
 std::string png_of_ids(const std::vector<std::vector<std::uint32_t>>& rows);
 
+/// The images 10 and 11 of panoptic files, annotated (gt) and found (dt): in
+/// the second a crowd, and a cat that is not found.
+void write_segments(const Folder& folder);
+
 }  // namespace tally::cli

@@ -23,11 +23,7 @@ constexpr const char* kCategories =
 class PanopticFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    // In the second image a crowd, and a cat that is not found.
-    folder_.write("gt/10.png", png_of_ids({{1, 1, 2, 2}, {1, 1, 2, 0}}));
-    folder_.write("gt/11.png", png_of_ids({{70000, 70000, 300}}));
-    folder_.write("dt/10.png", png_of_ids({{7, 7, 8, 8}, {7, 8, 8, 8}}));
-    folder_.write("dt/11.png", png_of_ids({{9, 9, 0}}));
+    write_segments(folder_);
     write_annotations("");
     write_results("");
   }

@@ -112,6 +112,36 @@ TEST_F(TallyFormsTest, NanIsMissingHoweverItIsWritten) {
             Json({{"a", 0.0}}));
 }
 
+TEST_F(TallyFormsTest, KeysAreTextsUnlessWrittenAsIntegersAre) {
+  // Two queries, of which the second finds its document second.
+  const std::string csv =
+      folder_.write("x.csv",
+                    "preds,target,indexes\n0.9,1,007\n0.1,0,007\n0.9,0,7\n"
+                    "0.1,1,7\n");
+  const std::string lines =
+      folder_.write("x.jsonl",
+                    "{\"preds\":0.9,\"target\":1,\"indexes\":\"007\"}\n"
+                    "{\"preds\":0.1,\"target\":0,\"indexes\":\"007\"}\n"
+                    "{\"preds\":0.9,\"target\":0,\"indexes\":\"7\"}\n"
+                    "{\"preds\":0.1,\"target\":1,\"indexes\":\"7\"}\n");
+  const Json expected({{"m", 0.75}});
+  EXPECT_EQ(metrics_of({"-m", "m=RetrievalMRR", "--csv", csv}), expected);
+  EXPECT_EQ(metrics_of({"-m", "m=RetrievalMRR", "-i", lines}), expected);
+}
+
+TEST_F(TallyFormsTest, EachRowHasAnIdOrAGroup) {
+  const std::string csv =
+      folder_.write("x.csv", "preds,target,id\n1,2,a\n2,1,\n3,1,b\n");
+  for (const std::string option : {"--ids", "--groups"}) {
+    EXPECT_THAT(
+        errors_of({"-m", "MeanSquaredError", "--csv", csv, "--columns",
+                   "preds,target", option, "id", "--interval", "0.9"}),
+        HasSubstr("tally: " + csv + ", line 3: " + option + ": expected a" +
+                  (option == "--ids" ? "n id" : " group") +
+                  ", got an empty field\n"));
+  }
+}
+
 TEST_F(TallyFormsTest, KeysAreInUtf8) {
   const std::string csv =
       folder_.write("x.csv", "preds,target\nK\xF6ln,1\nBonn,2\n");

@@ -15,12 +15,7 @@ using ::testing::HasSubstr;
 
 class TallyPanopticTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_.write("gt/10.png", png_of_ids({{1, 1, 2, 2}, {1, 1, 2, 0}}));
-    folder_.write("gt/11.png", png_of_ids({{70000, 70000, 300}}));
-    folder_.write("dt/10.png", png_of_ids({{7, 7, 8, 8}, {7, 8, 8, 8}}));
-    folder_.write("dt/11.png", png_of_ids({{9, 9, 0}}));
-  }
+  void SetUp() override { write_segments(folder_); }
 
   static Json values_of(Words words) {
     words.insert(words.end(), {"--format", "json"});

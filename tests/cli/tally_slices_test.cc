@@ -271,6 +271,11 @@ TEST(TallySlicesTest, SaysWhatItDoesNotKnow) {
                         "rows decide the value, or that of the rest.\n"));
   EXPECT_THAT(output("BinaryRecall", "preds"),
               HasSubstr("0, 1: no variation: all units have the same value"));
+  // Their bias in a small slice would be a difference.
+  EXPECT_THAT(output("BinaryCalibrationError", "version"),
+              HasSubstr("\nBinaryCalibrationError: slices are not compared: "
+                        "SliceComparison: BinaryCalibrationError has no "
+                        "interval: the gaps of its bins"));
 }
 
 TEST(TallySlicesTest, AnIdThatRepeatsIsShownAsItWasWritten) {

@@ -112,8 +112,11 @@ TEST(DescribeTest, SaysHowIntervalsAreMade) {
       describe_metric(builtin_registry(), "MultilabelAUROC", Format::kJson));
   EXPECT_EQ(json.at("unit"), "row");
   EXPECT_EQ(json.at("intervals").at(0), "jackknife");
-  EXPECT_EQ(json.at("intervals_with_average").at("none").at(0),
+  EXPECT_EQ(json.at("intervals_with").at("average=none").at(0),
             "delong_newcombe");
+  EXPECT_THAT(
+      text("BinaryCalibrationError"),
+      HasSubstr("\nintervals         none; with norm=l2 debiased_gaps\n"));
 }
 
 TEST(DescribeTest, SaysFromWhichFilesItIsRead) {

@@ -39,8 +39,7 @@ using testkit::run_thread_ranks;
 using Texts = std::vector<std::string>;
 
 bool takes_texts(const InputInfo& input) {
-  return std::string(input.words).find("texts") != std::string::npos &&
-         (input.kind == InputKind::kInteger || input.kind == InputKind::kReal);
+  return input.kind == InputKind::kKeys || input.kind == InputKind::kCategories;
 }
 
 // Whole numbers.

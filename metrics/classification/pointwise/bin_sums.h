@@ -52,31 +52,6 @@ class WeighedBins {
   std::int64_t nans_ = 0;
 };
 
-/// Adds confidences one by one to sums [4, n_bins], those of GapSampling.
-class GapSums {
- public:
-  static constexpr std::int64_t kRows = 4;
-
-  GapSums(double* sums, std::int64_t n_bins, const LossWeights& weights)
-      : sums_(sums), bins_(n_bins, weights) {}
-
-  void add(double confidence, bool hit, std::int64_t index) {
-    bins_.visit(confidence, index, [&](std::int64_t bin, double weight) {
-      const double gap = weight * ((hit ? 1 : 0) - confidence);
-      const std::int64_t n_bins = bins_.size();
-      sums_[bin] += weight;
-      sums_[n_bins + bin] += weight * weight;
-      sums_[2 * n_bins + bin] += gap;
-      sums_[3 * n_bins + bin] += gap * gap;
-    });
-  }
-  std::int64_t nans() const { return bins_.nans(); }
-
- private:
-  double* sums_;
-  WeighedBins bins_;
-};
-
 /// Adds confidences one by one to sums [3, n_bins].
 class BinSums {
  public:
@@ -87,9 +62,7 @@ class BinSums {
 
   void add(double confidence, bool hit, std::int64_t index) {
     bins_.visit(confidence, index, [&](std::int64_t bin, double weight) {
-      sums_[bin] += weight;
-      sums_[n_bins_ + bin] += weight * confidence;
-      sums_[2 * n_bins_ + bin] += hit ? weight : 0;
+      add_to(bin, weight, confidence, hit);
     });
   }
   /// Adds a block with weights of 1. Returns false and adds nothing unless all
@@ -126,6 +99,17 @@ class BinSums {
   }
   std::int64_t nans() const { return bins_.nans(); }
 
+ protected:
+  void add_to(std::int64_t bin, double weight, double confidence, bool hit) {
+    sums_[bin] += weight;
+    sums_[n_bins_ + bin] += weight * confidence;
+    sums_[2 * n_bins_ + bin] += hit ? weight : 0;
+  }
+
+  double* sums_;
+  std::int64_t n_bins_;
+  WeighedBins bins_;
+
  private:
   struct BinTotal {
     double confidence;
@@ -133,11 +117,28 @@ class BinSums {
   };
   static constexpr std::int64_t kSpread = 4;
 
-  double* sums_;
-  std::int64_t n_bins_;
-  WeighedBins bins_;
   // By copy, bin and hit.
   std::vector<BinTotal> spread_;
+};
+
+/// The same, and below these the sums of squared weights, of gaps times weights
+/// and of the squares of these: [6, n_bins].
+class GapSums : private BinSums {
+ public:
+  static constexpr std::int64_t kRows = 6;
+
+  using BinSums::BinSums;
+  using BinSums::nans;
+
+  void add(double confidence, bool hit, std::int64_t index) {
+    bins_.visit(confidence, index, [&](std::int64_t bin, double weight) {
+      add_to(bin, weight, confidence, hit);
+      const double gap = weight * ((hit ? 1 : 0) - confidence);
+      sums_[3 * n_bins_ + bin] += weight * weight;
+      sums_[4 * n_bins_ + bin] += gap;
+      sums_[5 * n_bins_ + bin] += gap * gap;
+    });
+  }
 };
 
 /// The sum of add(begin, end, sums) over parts of `count` positions with the

@@ -6,10 +6,10 @@
 namespace tally::internal::clustering {
 
 inline constexpr InputInfo kLabelInputs[] = {
-    {"preds", InputKind::kInteger, "int labels [N, ...], or texts"},
-    {"target", InputKind::kInteger, "int labels [N, ...], or texts"}};
+    {"preds", InputKind::kKeys, "int labels [N, ...], or texts"},
+    {"target", InputKind::kKeys, "int labels [N, ...], or texts"}};
 inline constexpr InputInfo kDataInputs[] = {
     {"data", InputKind::kReal, "real [N, D]"},
-    {"labels", InputKind::kInteger, "int labels [N], or texts"}};
+    {"labels", InputKind::kKeys, "int labels [N], or texts"}};
 
 }  // namespace tally::internal::clustering

@@ -166,12 +166,7 @@ std::int64_t total_of(const at::Tensor& counts) {
 
 LabelPairs::State LabelPairs::observe(const Keys& preds,
                                       const Keys& target) const {
-  if (num_classes_) {
-    preds.check_numbers("preds", *num_classes_);
-    target.check_numbers("target", *num_classes_);
-  }
-  const at::Tensor own = preds.beside(target.tensor());
-  const at::Tensor other = target.beside(preds.tensor());
+  const auto [own, other] = internal::key_pair(preds, target, num_classes_);
   clustering::check_label_pairs(own, other);
   const auto plain = [](const at::Tensor& labels) {
     return labels.to(at::kCPU, at::kLong).contiguous().view(-1);

@@ -38,7 +38,7 @@ class MatchedDetections {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kRagged, "detected objects of N images"},
       {"target", InputKind::kRagged, "annotated objects of N images"},
-      {"image_ids", InputKind::kInteger, "int ids of the images [N], or texts",
+      {"image_ids", InputKind::kKeys, "int ids of the images [N], or texts",
        /*is_optional=*/true}};
   static constexpr const char* kUnit = "image";
   using State = MatchedDetectionsState;

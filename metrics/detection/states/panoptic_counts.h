@@ -26,9 +26,9 @@ class PanopticCounts {
  public:
   static constexpr const char* kName = "PanopticCounts";
   static constexpr InputInfo kInputs[] = {
-      {"preds", InputKind::kInteger,
+      {"preds", InputKind::kSegments,
        "int [N, P, ..., 2]: category and instance"},
-      {"target", InputKind::kInteger,
+      {"target", InputKind::kSegments,
        "int [N, P, ..., 2]: category and instance"},
       {"crowd", InputKind::kInteger, "0 or 1 [N, P, ...]: crowds of target",
        /*is_optional=*/true}};

@@ -11,6 +11,6 @@ inline constexpr InputInfo kFeatureInputs[] = {
 inline constexpr InputInfo kSampleInputs[] = {
     {"features", InputKind::kReal, "real [N, D]"},
     {"real", InputKind::kInteger, "1 (real) or 0 (generated), [N] or 0-dim"},
-    {"ids", InputKind::kInteger, "ids of samples, int or texts [N]", true}};
+    {"ids", InputKind::kKeys, "ids of samples, int or texts [N]", true}};
 
 }  // namespace tally::internal::features

@@ -18,7 +18,7 @@ class LogitSamples {
   static constexpr const char* kName = "LogitSamples";
   static constexpr InputInfo kInputs[] = {
       {"logits", InputKind::kReal, "real [N, C]"},
-      {"ids", InputKind::kInteger, "ids of samples, int or texts [N]", true}};
+      {"ids", InputKind::kKeys, "ids of samples, int or texts [N]", true}};
   /// Logits of float32 as they are, half and bfloat16 as float32, others as
   /// float64.
   struct State {

@@ -210,12 +210,7 @@ std::int64_t present_in(const nominal::Categories& column) {
 
 CategoryPairs::State CategoryPairs::observe(const Keys& preds,
                                             const Keys& target) const {
-  if (num_classes_) {
-    preds.check_numbers("preds", *num_classes_);
-    target.check_numbers("target", *num_classes_);
-  }
-  const at::Tensor own = preds.beside(target.tensor());
-  const at::Tensor other = target.beside(preds.tensor());
+  const auto [own, other] = internal::key_pair(preds, target, num_classes_);
   internal::check_same_device("preds", own, "target", other);
   const auto a = nominal::categories_of("preds", own, rules_, num_classes_);
   const auto b = nominal::categories_of("target", other, rules_, num_classes_);

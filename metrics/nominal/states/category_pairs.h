@@ -28,9 +28,9 @@ class CategoryPairs {
  public:
   static constexpr const char* kName = "CategoryPairs";
   static constexpr InputInfo kInputs[] = {
-      {"preds", InputKind::kReal,
+      {"preds", InputKind::kCategories,
        "categories [N], as texts too, or scores [N, C]"},
-      {"target", InputKind::kReal,
+      {"target", InputKind::kCategories,
        "categories [N], as texts too, or scores [N, C]"}};
   using State = PairCounts;
 

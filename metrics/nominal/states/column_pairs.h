@@ -27,7 +27,7 @@ class ColumnPairs {
  public:
   static constexpr const char* kName = "ColumnPairs";
   static constexpr InputInfo kInputs[] = {
-      {"data", InputKind::kReal, "categories [N, V], as texts too"}};
+      {"data", InputKind::kCategories, "categories [N, V], as texts too"}};
   /// Merged by concatenation; equal cells are added up when they have become
   /// many. On the data's device; pairs are counted on the CPU.
   struct State {

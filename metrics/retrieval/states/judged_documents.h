@@ -54,9 +54,9 @@ class JudgedDocuments {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kFloat, "float scores [N, ...]"},
       {"target", InputKind::kReal, "int or float grades, 0 or more [N, ...]"},
-      {"indexes", InputKind::kInteger,
+      {"indexes", InputKind::kKeys,
        "int queries, numbered over all batches and ranks [N, ...], or texts"},
-      {"doc_ids", InputKind::kInteger, "int documents [N, ...], or texts",
+      {"doc_ids", InputKind::kKeys, "int documents [N, ...], or texts",
        /*is_optional=*/true}};
   static constexpr const char* kUnit = "query";
   static constexpr std::size_t kUnitInput = 2;  // indexes

@@ -203,9 +203,9 @@ TEST(CompareTest, RefusesOtherTexts) {
   const auto refusal = [](const std::string& text) {
     return refusal_of([&] { parse_replicates(text); });
   };
-  EXPECT_THAT(refusal("{"), HasSubstr("that is not JSON at byte 2"));
+  EXPECT_THAT(refusal("{"), HasSubstr("got: parse error at line 1, column 2"));
   EXPECT_THAT(refusal(R"({"format": "tally replicates", "version": 2})"),
-              HasSubstr("the fields of a file of replicates: key 'metrics'"));
+              HasSubstr("expected a file of replicates, got: key 'metrics'"));
   EXPECT_THAT(refusal("{}"), HasSubstr("expected the format"));
   EXPECT_THAT(refusal(R"({"format": "tally replicates", "version": 3})"),
               HasSubstr("expected version 1 to 2, got 3, of a newer Tally"));

@@ -204,6 +204,15 @@ TEST(GapIntervalsTest, RefusesWhatDoesNotCorrectForTheBias) {
                 ModelComparison compared{BinaryCalibrationError(l2())};
               }),
               HasSubstr("the gaps of its bins"));
+  IntervalMetric typed{BinaryCalibrationError(l2())};
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
+                typed.update(std::vector<std::string>{"a", "b"},
+                             at::zeros({2}, at::kLong));
+              }),
+              HasSubstr("expected preds to be a"));
+  EXPECT_THAT(refusal_of<c10::Error>([&] { typed.update(at::zeros({2})); }),
+              HasSubstr("target"));
+  EXPECT_EQ(typed.compute().value().n, 0);
   // Several trials a row.
   IntervalMetric rows{BinaryCalibrationError(l2())};
   EXPECT_THAT(refusal_of([&] {

@@ -2,8 +2,11 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
+#include <ATen/ops/zeros_like.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "tally/metrics/aggregation/min_max_metric.h"
 #include "tally/metrics/aggregation/running_metrics.h"
@@ -19,6 +22,7 @@
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/regression/quantile_scores.h"
 #include "tally/metrics/wrappers/running.h"
+#include "tally/tests/metrics/intervals/reference.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {
@@ -74,6 +78,21 @@ TEST(IntervalMethodsTest, AreTakenByEveryMetricThatHasThem) {
     EXPECT_EQ(IntervalMetric(metric->clone()).method(), methods.front())
         << name;
   }
+}
+
+TEST(IntervalMethodsTest, OrderStatisticsAreScipysForMedians) {
+  for (const auto& each : testkit::interval_values()["medians"]) {
+    const at::Tensor errors = testkit::tensor_of(each["values"]);
+    IntervalMetric median{MedianAbsoluteError()};
+    median.update(errors, at::zeros_like(errors));
+    const Interval interval = median.compute().value();
+    EXPECT_EQ(interval.method, IntervalMethod::kOrderStatistic);
+    EXPECT_NEAR(interval.ends().low, each["ends"][0], 1e-9);
+    EXPECT_NEAR(interval.ends().high, each["ends"][1], 1e-9);
+  }
+  IntervalMetric few{MedianAbsoluteError()};
+  few.update(at::ones({5}), at::arange(5));
+  EXPECT_TRUE(std::isnan(few.compute().value().ends().low));
 }
 
 TEST(IntervalRefusalsTest, MetricsWithoutAnInterval) {

@@ -409,20 +409,6 @@ TEST(IntervalMetricTest, ResamplesSumsOfRows) {
   }
 }
 
-TEST(IntervalMetricTest, IsScipysForMedians) {
-  for (const auto& each : interval_values()["medians"]) {
-    const at::Tensor errors = tensor_of(each["values"]);
-    IntervalMetric median{MedianAbsoluteError()};
-    median.update(errors, at::zeros_like(errors));
-    const Interval interval = median.compute().value();
-    EXPECT_EQ(interval.method, IntervalMethod::kOrderStatistic);
-    expect_ends(interval, each["ends"][0], each["ends"][1]);
-  }
-  IntervalMetric few{MedianAbsoluteError()};
-  few.update(at::ones({5}), at::arange(5));
-  EXPECT_TRUE(std::isnan(number(few.compute().value().low)));
-}
-
 TEST(IntervalMetricTest, ScalesTotalsToTheNumberOfRows) {
   IntervalMetric sum{SumMetric()};
   sum.update(at::ones({100}));
