@@ -1,8 +1,10 @@
 #include "tally/cli/plan.h"
 
 #include <ATen/ops/scalar_tensor.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tally/files/json_text.h"
@@ -57,12 +59,23 @@ Plan plan_mcnemar(const PlanNumbers& given) {
   return {rows, "power", mcnemar_power(first, second, rows, alpha)};
 }
 
+// Of fewer there are no areas to speak of.
+void check_classes(double prevalence, std::int64_t rows) {
+  constexpr double kRounding = 1e-9;
+  const double least =
+      std::ceil(2 / std::min(prevalence, 1 - prevalence) - kRounding);
+  TORCH_CHECK_VALUE(static_cast<double>(rows) >= least,
+                    "--rows: expected at least ", least, " at a prevalence of ",
+                    prevalence, ", so that both classes have 2, got ", rows);
+}
+
 Plan plan_auroc(const PlanNumbers& given) {
   const double area = given["--area"];
   const double prevalence = given["--prevalence"];
   const double level = given["--level"];
   const std::int64_t rows = given.rows_or(
       [&] { return rows_for_area(area, prevalence, given["--width"], level); });
+  check_classes(prevalence, rows);
   return {
       rows, "width",
       expected_area_width(area, prevalence, static_cast<double>(rows), level)};
@@ -74,6 +87,7 @@ Plan plan_delong(const PlanNumbers& given) {
   const double alpha = given["--alpha"];
   const std::int64_t rows = given.rows_or(
       [&] { return rows_for_compared_areas(areas, given["--power"], alpha); });
+  check_classes(areas.prevalence, rows);
   return {rows, "power",
           compared_areas_power(areas, static_cast<double>(rows), alpha)};
 }

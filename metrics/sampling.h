@@ -210,6 +210,9 @@ struct MetricSampling {
   bool is_selected = false;
   /// Why there is no interval, and what to use instead; null: there may be one.
   const char* refusal = nullptr;
+  /// Whether a class of an average has no rows that decide its value, which is
+  /// unknown. Null: no class can be missing.
+  std::function<bool(const AnyState&)> has_missing_class = nullptr;
 };
 
 /// How many rows of a state decide the metric's value: what it says, or the

@@ -72,7 +72,7 @@ class AreaEngine final : public IntervalEngine {
     bounds.flags.add(
         IntervalFlag::kUnevenUnits,
         estimate.degrees_of_freedom() + 1 <
-            0.5 * std::min(estimate.positives, estimate.negatives));
+            kUneven * std::min(estimate.positives, estimate.negatives));
     return bounds;
   }
 

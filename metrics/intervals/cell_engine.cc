@@ -32,8 +32,9 @@ class CellEngine final : public IntervalEngine {
   }
   Intervals intervals(const AnyState& state,
                       const RowCount& count) const override {
-    const FlatResult value = flat_result(
-        *metric_, cells_.source ? metric_->derive(state) : AnyState(state));
+    const AnyState own =
+        cells_.source ? metric_->derive(state) : AnyState(state);
+    const FlatResult value = flat_result(*metric_, own);
     const CellTable table = cells_.table(state);
     const bool is_formula = method() != IntervalMethod::kPoissonCells;
     std::vector<Bounds> bounds;
@@ -48,7 +49,7 @@ class CellEngine final : public IntervalEngine {
               ? delta_bounds(*metric_, table, value, cells_, options_.level())
               : poisson_cell_bounds(*metric_, table, value, options_);
       if (method() == IntervalMethod::kMover) {
-        for (Bounds& own : bounds) own.method = IntervalMethod::kLogitDelta;
+        for (Bounds& each : bounds) each.method = IntervalMethod::kLogitDelta;
       }
     }
     Interval unfilled =
@@ -57,14 +58,20 @@ class CellEngine final : public IntervalEngine {
     for (const auto& cell : table.cells) {
       unfilled.counted += static_cast<double>(cell.count);
     }
-    if (!cells_.source && table.cells.size() > 0) {
-      const double deciding = deciding_rows(metric_->sampling(), state);
-      unfilled.flags.add(IntervalFlag::kSmallClass, deciding < kSmallestClass);
-    }
+    if (table.cells.size() > 0) add_flags(own, unfilled.flags);
     return make_intervals(value, bounds, unfilled);
   }
 
  private:
+  void add_flags(const AnyState& state, IntervalFlags& flags) const {
+    const MetricSampling sampling = metric_->sampling();
+    // That of classes is in their table.
+    flags.add(
+        IntervalFlag::kSmallClass,
+        !cells_.source && deciding_rows(sampling, state) < kSmallestClass);
+    flags.add(IntervalFlag::kMissingClass,
+              sampling.has_missing_class && sampling.has_missing_class(state));
+  }
   const Metric& source() const {
     return cells_.source ? *cells_.source : *metric_;
   }

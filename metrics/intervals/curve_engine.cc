@@ -198,21 +198,23 @@ Intervals CurveEngine::intervals(const AnyState& state,
   unfilled.units = area.clusters;
   unfilled.counted = area.estimate.positives + area.estimate.negatives;
   Bounds bounds;
-  const double clusters = area.estimate.degrees_of_freedom() + 1;
+  const double degrees = area.estimate.degrees_of_freedom();
   bounds.flags.add(IntervalFlag::kFewUnits,
-                   clusters < (count.are_groups ? kFewGroups : kFewRows));
+                   area.deciding < (count.are_groups ? kFewGroups : kFewRows));
+  bounds.flags.add(IntervalFlag::kUnevenUnits,
+                   degrees + 1 < kUneven * area.deciding);
   bounds.flags.add(IntervalFlag::kSmallClass,
                    std::min(area.estimate.positives, area.estimate.negatives) <
                        kSmallestClass);
   if (value.values[0] == value.values[0]) {
     const double error = area.estimate.standard_error;
     bounds.standard_error = error;
-    bounds.degrees_of_freedom = area.estimate.degrees_of_freedom();
+    bounds.degrees_of_freedom = degrees;
     bounds.flags.add(error == error ? IntervalFlag::kNoVariation
                                     : IntervalFlag::kUndefinedBlocks,
                      !(error > 0));
     // In perfect order, clusters say what so many rows would.
-    if (area.estimate.degrees_of_freedom() > 0) {
+    if (degrees >= 1) {
       const IntervalBounds ends =
           delong_interval(area.estimate, options_.level());
       bounds.low = ends.low;

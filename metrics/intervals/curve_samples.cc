@@ -15,8 +15,8 @@ struct ClusterTerm {
   std::int64_t id = 0;
   double of_positives = 0;
   double of_negatives = 0;
-  bool has_positives = false;
-  bool has_negatives = false;
+  double positives = 0;  // their weights
+  double negatives = 0;
 };
 
 struct ClusterTerms {
@@ -63,10 +63,12 @@ ClusterTerms terms_of(std::vector<CurveSample> samples) {
       if (sample.weight == 0) continue;
       const bool is_positive = sample.is_positive;
       (is_positive ? all.positives : all.negatives) += 1;
-      single.push_back({sample.id,
-                        is_positive ? sample.weight * of_positive : 0,
-                        is_positive ? 0 : sample.weight * of_negative,
-                        is_positive, !is_positive});
+      ClusterTerm term;
+      term.id = sample.id;
+      (is_positive ? term.positives : term.negatives) = sample.weight;
+      term.of_positives = term.positives * of_positive;
+      term.of_negatives = term.negatives * of_negative;
+      single.push_back(term);
     }
   });
   std::sort(single.begin(), single.end(),
@@ -82,14 +84,29 @@ ClusterTerms terms_of(std::vector<CurveSample> samples) {
     ClusterTerm& sum = all.terms.back();
     sum.of_positives += term.of_positives;
     sum.of_negatives += term.of_negatives;
-    sum.has_positives = sum.has_positives || term.has_positives;
-    sum.has_negatives = sum.has_negatives || term.has_negatives;
+    sum.positives += term.positives;
+    sum.negatives += term.negatives;
   }
   return all;
 }
 
 // n / (n - 1), for variances of n terms.
 double correction(double n) { return n / (n - 1); }
+
+/// The clusters with samples of a class.
+struct ClassClusters {
+  double count = 0;
+  double sum = 0;
+  double squares = 0;
+
+  void add(double size) {
+    count += size > 0;
+    sum += size;
+    squares += size * size;
+  }
+  /// Kish's number of clusters of equal sizes.
+  double effective() const { return squares > 0 ? sum * sum / squares : 0; }
+};
 
 }  // namespace
 
@@ -129,23 +146,27 @@ ClusteredArea clustered_area(std::vector<CurveSample> samples) {
   double of_positives = 0;
   double of_negatives = 0;
   double of_both = 0;
+  ClassClusters positives;
+  ClassClusters negatives;
   ClusteredArea area;
   AreaEstimate& estimate = area.estimate;
   for (const ClusterTerm& term : all.terms) {
     of_positives += term.of_positives * term.of_positives;
     of_negatives += term.of_negatives * term.of_negatives;
     of_both += term.of_positives * term.of_negatives;
-    estimate.effective_positives += term.has_positives;
-    estimate.effective_negatives += term.has_negatives;
+    positives.add(term.positives);
+    negatives.add(term.negatives);
   }
+  estimate.effective_positives = positives.effective();
+  estimate.effective_negatives = negatives.effective();
+  area.deciding = std::min(positives.count, negatives.count);
   area.clusters = static_cast<double>(all.terms.size());
   estimate.area = all.area;
   estimate.positives = all.positives;
   estimate.negatives = all.negatives;
-  const double variance =
-      correction(estimate.effective_positives) * of_positives +
-      correction(estimate.effective_negatives) * of_negatives +
-      2 * correction(area.clusters) * of_both;
+  const double variance = correction(positives.count) * of_positives +
+                          correction(negatives.count) * of_negatives +
+                          2 * correction(area.clusters) * of_both;
   estimate.standard_error =
       std::isfinite(variance) && variance >= 0 ? std::sqrt(variance) : kNaN;
   return area;

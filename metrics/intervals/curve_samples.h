@@ -50,11 +50,12 @@ std::vector<double> replicate_areas(CurveArea kind,
 double roc_acceleration(std::vector<CurveSample> samples);
 
 /// The area under the ROC curve of samples that belong together by id: its
-/// standard error by Obuchowski 1997, and as effective numbers those of the
-/// clusters with samples of a class.
+/// standard error by Obuchowski 1997, and as effective numbers Kish's of the
+/// clusters with samples of a class, (sum s)^2 / sum s^2 for s samples each.
 struct ClusteredArea {
   AreaEstimate estimate;
   double clusters = 0;
+  double deciding = 0;  ///< those with samples of the rarer class
 };
 ClusteredArea clustered_area(std::vector<CurveSample> samples);
 

@@ -319,6 +319,8 @@ DrawnUnits UnitEngine::units_of(const AnyState& state,
     counted.push_back(unit.state);
   }
   drawn.are_missing = missing_rates(sampling_, rests.back());
+  drawn.has_missing_class = count.rows > 0 && sampling_.has_missing_class &&
+                            sampling_.has_missing_class(rests.back());
   drawn.basis.are_groups = count.are_groups;
   drawn.basis.units = list.are_blocks ? static_cast<double>(count.units)
                                       : static_cast<double>(counted.size());
@@ -371,6 +373,7 @@ Intervals UnitEngine::intervals(const AnyState& state,
       count, static_cast<std::int64_t>(drawn.basis.sizes.size()));
   unfilled.units = drawn.basis.units;
   unfilled.counted = drawn.counted;
+  unfilled.flags.add(IntervalFlag::kMissingClass, drawn.has_missing_class);
   return make_intervals(drawn.value, bounds, unfilled);
 }
 

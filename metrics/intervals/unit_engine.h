@@ -21,6 +21,7 @@ struct DrawnUnits {
   std::vector<std::int64_t> ids;  ///< of the units, or the blocks
   double counted = 0;             ///< rows, or their weights
   std::vector<bool> are_missing;  ///< elements that are rates of no rows
+  bool has_missing_class = false;
 };
 
 /// For any metric: a state for each unit, or, where there are many, for each

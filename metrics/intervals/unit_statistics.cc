@@ -150,7 +150,6 @@ UnitSpread unit_spread(const std::vector<double>& without,
   const auto blocks = static_cast<double>(without.size());
   const double effective = effective_degrees(basis.sizes);
   spread.degrees_of_freedom = std::min(effective, blocks - 1);
-  constexpr double kUneven = 0.5;
   spread.flags.add(IntervalFlag::kUnevenUnits,
                    effective < 1 || (!basis.are_divided() &&
                                      effective + 1 < kUneven * blocks));

@@ -80,9 +80,6 @@ TEST(PlanTest, SaysWhatGivenRowsGive) {
             mcnemar_power(0.3, 0.1, 75, 0.05));
   EXPECT_EQ(json_of(with(kDelong, {"--rows=500", "--alpha=0.01"}))["power"],
             compared_areas_power({0.9, 0.85, 0.5, 0.3}, 500, 0.01));
-  EXPECT_EQ(json_of({"auroc", "--area", "0.9", "--prevalence", "0.2", "--rows",
-                     "2"})["width"],
-            "NaN");
 }
 
 TEST(PlanTest, TakesAFile) {
@@ -140,6 +137,12 @@ TEST(PlanTest, SaysWhatIsWrong) {
   EXPECT_THAT(plan_error({"mcnemar", "--first-only", "0.1", "--second-only",
                           "0.1", "--power", "0.8"}),
               HasSubstr("expected rates that differ, got 0.1 twice"));
+  EXPECT_EQ(plan_error({"auroc", "--area", "0.9", "--prevalence", "0.2",
+                        "--rows", "9"}),
+            "--rows: expected at least 10 at a prevalence of 0.2, so that both "
+            "classes have 2, got 9");
+  EXPECT_THAT(plan_error(with(kDelong, {"--rows", "6"})),
+              HasSubstr("expected at least 7 at a prevalence of 0.3"));
   EXPECT_THAT(
       plan_error({"width", "--proportion", "0.5", "--width", "0.000001"}),
       HasSubstr("more than 10000000 rows would be needed"));

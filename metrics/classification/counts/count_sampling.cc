@@ -158,6 +158,14 @@ double fewest_deciding(const std::vector<ClassCounts>& classes,
   return fewest < kInfinity ? fewest : 0;
 }
 
+bool has_undecided(const std::vector<ClassCounts>& classes,
+                   const CountRate& rate) {
+  return std::any_of(classes.begin(), classes.end(),
+                     [&](const ClassCounts& counts) {
+                       return rate.deciding_rows(counts) == 0;
+                     });
+}
+
 }  // namespace
 
 std::vector<ClassCounts> classes_of(const CountRows& rows) {
@@ -254,6 +262,11 @@ MetricSampling sampling_of(const ClassSampling& of,
     sampling.deciding = [rows, deciding](const AnyState& state) {
       return fewest_deciding(classes_of(rows(state)), deciding);
     };
+    if (of.average == Average::kMacro) {
+      sampling.has_missing_class = [rows, deciding](const AnyState& state) {
+        return has_undecided(classes_of(rows(state)), deciding);
+      };
+    }
   }
   return sampling;
 }
@@ -271,6 +284,12 @@ MetricSampling label_sampling(const CountUse& use, std::int64_t num_labels,
     sampling.deciding = [rows, rate = *use.rate](const AnyState& state) {
       return fewest_deciding(classes_of(rows(state)), rate);
     };
+    if (average == Average::kMacro) {
+      sampling.has_missing_class = [rows,
+                                    rate = *use.rate](const AnyState& state) {
+        return has_undecided(classes_of(rows(state)), rate);
+      };
+    }
   }
   return sampling;
 }

@@ -28,7 +28,6 @@
 #include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/group_fairness.h"
 #include "tally/metrics/classification/matthews_corr_coef.h"
-#include "tally/metrics/classification/recall.h"
 #include "tally/metrics/clustering/mutual_info_score.h"
 #include "tally/metrics/features/frechet_inception_distance.h"
 #include "tally/metrics/intervals/interval_metric.h"
@@ -41,6 +40,7 @@
 #include "tally/metrics/retrieval/retrieval_hit_rate.h"
 #include "tally/metrics/retrieval/retrieval_map.h"
 #include "tally/metrics/warnings.h"
+#include "tally/tests/metrics/intervals/interval_of.h"
 #include "tally/tests/metrics/intervals/reference.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -50,29 +50,16 @@ namespace {
 using Flag = IntervalFlag;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testkit::expect_no_ends;
+using testkit::interval_of;
 using testkit::interval_values;
+using testkit::number;
 using testkit::refusal_of;
-
-double number(const at::Tensor& tensor) { return tensor.item<double>(); }
-
-void expect_no_ends(const Interval& interval) {
-  EXPECT_TRUE(std::isnan(number(interval.low))) << interval.low;
-  EXPECT_TRUE(std::isnan(number(interval.high))) << interval.high;
-  EXPECT_FALSE(interval.flags.empty());
-}
 
 void expect_nothing_of(const Comparison& comparison) {
   EXPECT_TRUE(std::isnan(number(comparison.low)));
   EXPECT_TRUE(std::isnan(number(comparison.p_value)));
   EXPECT_FALSE(comparison.flags.empty());
-}
-
-template <class... Args>
-Interval interval_of(OwnedMetric metric, const IntervalOptions& options,
-                     const Args&... args) {
-  IntervalMetric wrapped(std::move(metric), options);
-  wrapped.update(args...);
-  return wrapped.compute().value();
 }
 
 const IntervalOptions kGrouped = IntervalOptions().grouped(true);
@@ -299,52 +286,6 @@ TEST(CertaintyTest, BatchesDoNotMatterWhereRowsAreIgnored) {
         },
         groups);
   }
-}
-
-TEST(CertaintyTest, GroupsWithoutPositivesDoNotDecideARecall) {
-  // Positives in 4 of 40 groups.
-  const at::Tensor groups = at::arange(40).repeat_interleave(20);
-  const at::Tensor target = groups.lt(4).to(at::kLong);
-  const at::Tensor preds = at::arange(800).mul(7).remainder(10).gt(1);
-  const Interval recall =
-      interval_of(BinaryRecall(), kGrouped, SampleIds(groups), preds, target);
-  EXPECT_EQ(number(recall.degrees_of_freedom), 3);
-  EXPECT_TRUE(recall.flags.contains(Flag::kFewUnits));
-}
-
-TEST(CertaintyTest, UnevenGroupsOfWhichOneDecidesSayNothing) {
-  const at::Tensor groups =
-      at::cat({at::full({200}, 0), at::arange(1, 20).repeat_interleave(5)});
-  const at::Tensor errors = at::arange(295, at::kDouble).mul(2.1).sin();
-  const Interval interval =
-      interval_of(MeanSquaredError(), kGrouped, SampleIds(groups), errors,
-                  at::zeros_like(errors));
-  expect_no_ends(interval);
-  EXPECT_TRUE(interval.flags.contains(Flag::kUnevenUnits));
-}
-
-TEST(CertaintyTest, RatesOfNoRowsSayNothing) {
-  const IntervalOptions options =
-      IntervalOptions().method(IntervalMethod::kJackknife);
-  const at::Tensor preds = at::arange(40).remainder(3).eq(0).to(at::kLong);
-  const Interval recall =
-      interval_of(BinaryRecall(), options, preds, at::zeros({40}, at::kLong));
-  expect_no_ends(recall);
-  EXPECT_TRUE(recall.flags.contains(Flag::kMissingClass));
-  // Class 2 is predicted, and never right.
-  const at::Tensor classes = at::arange(60).remainder(3);
-  const at::Tensor target = at::arange(60).remainder(2);
-  const auto of = [&](Average average) {
-    return interval_of(
-        MulticlassRecall(MulticlassRecallOptions(3).average(average)), options,
-        classes, target);
-  };
-  const Interval each = of(Average::kNone);
-  EXPECT_TRUE(each.flags.contains(Flag::kMissingClass));
-  for (const int c : {0, 1, 2}) {
-    EXPECT_EQ(std::isnan(number(each.low[c])), c == 2) << c;
-  }
-  EXPECT_GT(number(of(Average::kWeighted).high), 0);
 }
 
 TEST(CertaintyTest, EndsStayInTheRange) {
