@@ -94,8 +94,8 @@ template <class T, class Add>
 at::Tensor encode(const T* begin, const T* end, const Add& add) {
   const auto rows = static_cast<std::size_t>(end - begin);
   at::Tensor codes = codes_for(rows);
-  internal::IntegerCodes(rows).encode(begin, end, codes.mutable_data_ptr<std::int32_t>(),
-                            add);
+  internal::IntegerCodes(rows).encode(
+      begin, end, codes.mutable_data_ptr<std::int32_t>(), add);
   return codes;
 }
 
