@@ -18,17 +18,18 @@ bool depends_on_batches(const Metric& metric);
 class SortedRows {
  public:
   /// Codes are below `count`. Inputs, and `codes` while used, must outlive it.
-  SortedRows(const std::vector<std::int64_t>& codes, std::size_t count,
+  SortedRows(c10::ArrayRef<std::int32_t> codes, std::size_t count,
              Inputs inputs);
 
+  std::int64_t rows(std::size_t code) const {
+    return ends_[code + 1] - ends_[code];
+  }
   /// Calls `use` with the inputs of the rows with a code, and their number.
   /// Inputs without rows are the same for all.
   template <class Use>
   void use(std::size_t code, const Use& use) const {
     const std::int64_t begin = ends_[code];
-    const std::int64_t rows = ends_[code + 1] - begin;
-    const auto places = c10::ArrayRef<std::int64_t>(places_).slice(
-        static_cast<std::size_t>(begin), static_cast<std::size_t>(rows));
+    const std::int64_t rows = this->rows(code);
     std::vector<InputValue> own;
     std::vector<InputRef> refs;
     own.reserve(inputs_.size());
@@ -37,18 +38,23 @@ class SortedRows {
         refs.push_back(inputs_[i]);
         continue;
       }
-      own.push_back(tensors_[i].defined()
-                        ? InputValue::of(tensors_[i].narrow(0, begin, rows))
-                        : inputs_[i].select(places));
+      own.push_back(
+          tensors_[i].defined()
+              ? InputValue::of(tensors_[i].narrow(0, begin, rows))
+              : inputs_[i].select(c10::ArrayRef<std::int64_t>(places_).slice(
+                    static_cast<std::size_t>(begin),
+                    static_cast<std::size_t>(rows))));
       refs.push_back(own.back().ref());
     }
     use(Inputs(refs), rows);
   }
 
  private:
+  void find_places(c10::ArrayRef<std::int32_t> codes);
+
   Inputs inputs_;
-  std::vector<std::int64_t> ends_;    // of codes, among places_
-  std::vector<std::int64_t> places_;  // of rows, by code
+  std::vector<std::int64_t> ends_;    // of codes, among rows by code
+  std::vector<std::int64_t> places_;  // of rows, by code; where it is needed
   std::vector<at::Tensor> tensors_;   // sorted; undefined for other inputs
 };
 

@@ -46,8 +46,8 @@ at::Tensor ReplicateEngine::rows_of(const RowSums& reader,
     reader.read(batch, into);
     return values;
   }
-  std::vector<std::int64_t> codes(count);
-  std::iota(codes.begin(), codes.end(), std::int64_t{0});
+  std::vector<std::int32_t> codes(count);
+  std::iota(codes.begin(), codes.end(), std::int32_t{0});
   const SortedRows sorted(codes, count, inputs);
   for (std::size_t i = 0; i < count; ++i, into += reader.width()) {
     sorted.use(i, [&](Inputs own, std::int64_t) {

@@ -31,17 +31,17 @@ RowUnits units_of_rows(const std::vector<std::int64_t>& ids,
   if (units.are_blocks) {
     std::vector<std::int64_t> counts(static_cast<std::size_t>(rules.blocks), 0);
     for (const std::int64_t id : ids) {
-      units.codes.push_back(rules.block_of(id));
+      units.codes.push_back(static_cast<std::int32_t>(rules.block_of(id)));
       ++counts[static_cast<std::size_t>(units.codes.back())];
     }
-    std::vector<std::int64_t> places(counts.size(), 0);
+    std::vector<std::int32_t> places(counts.size(), 0);
     for (std::size_t block = 0; block < counts.size(); ++block) {
       if (counts[block] == 0) continue;
-      places[block] = static_cast<std::int64_t>(units.ids.size());
+      places[block] = static_cast<std::int32_t>(units.ids.size());
       units.ids.push_back(static_cast<std::int64_t>(block));
       units.lengths.push_back(counts[block]);
     }
-    for (std::int64_t& code : units.codes) {
+    for (std::int32_t& code : units.codes) {
       code = places[static_cast<std::size_t>(code)];
     }
   } else {
@@ -54,7 +54,7 @@ RowUnits units_of_rows(const std::vector<std::int64_t>& ids,
       const auto place =
           std::lower_bound(units.ids.begin(), units.ids.end(), id) -
           units.ids.begin();
-      units.codes.push_back(place);
+      units.codes.push_back(static_cast<std::int32_t>(place));
       ++units.lengths[static_cast<std::size_t>(place)];
     }
   }

@@ -11,7 +11,7 @@ namespace tally::internal::intervals {
 /// The rows of a batch by unit, or by block where these are many.
 struct RowUnits {
   std::vector<std::int64_t> ids;    // of units or blocks, ascending
-  std::vector<std::int64_t> codes;  // of rows: places in ids
+  std::vector<std::int32_t> codes;  // of rows: places in ids
   std::vector<std::int64_t> lengths;
   std::vector<std::int64_t> order;  // rows by code
   bool are_blocks = false;

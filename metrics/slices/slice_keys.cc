@@ -1,12 +1,15 @@
 #include "tally/metrics/slices/slice_keys.h"
 
+#include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "tally/metrics/slices/integer_codes.h"
 #include "tally/state/joined.h"
 
 namespace tally {
@@ -70,46 +73,55 @@ SliceValue take(std::string_view& bytes) {
 template <class Value>
 class Codes {
  public:
-  std::pair<std::int64_t, bool> of(const Value& value) {
+  std::pair<std::int32_t, bool> of(const Value& value) {
     const auto [found, is_new] =
-        codes_.emplace(value, static_cast<std::int64_t>(codes_.size()));
+        codes_.emplace(value, static_cast<std::int32_t>(codes_.size()));
     return {found->second, is_new};
   }
 
  private:
-  std::unordered_map<Value, std::int64_t> codes_;
+  std::unordered_map<Value, std::int32_t> codes_;
 };
 
-/// The same for integers: by a table if they are close to each other. `add`
-/// gets each new value.
-template <class Add>
-void encode(const std::int64_t* begin, const std::int64_t* end,
-            std::vector<std::int64_t>& codes, const Add& add) {
-  constexpr std::uint64_t kSpread = 4;
-  codes.reserve(static_cast<std::size_t>(end - begin));
-  if (begin == end) return;
-  const auto [least, most] = std::minmax_element(begin, end);
-  const std::uint64_t range =
-      static_cast<std::uint64_t>(*most) - static_cast<std::uint64_t>(*least);
-  if (range / kSpread >= static_cast<std::uint64_t>(end - begin)) {
-    Codes<std::int64_t> found;
-    for (const std::int64_t* value = begin; value != end; ++value) {
-      const auto [code, is_new] = found.of(*value);
-      if (is_new) add(*value);
-      codes.push_back(code);
-    }
-    return;
-  }
-  std::vector<std::int64_t> table(static_cast<std::size_t>(range) + 1, -1);
-  std::int64_t count = 0;
-  for (const std::int64_t* value = begin; value != end; ++value) {
-    std::int64_t& code = table[static_cast<std::uint64_t>(*value) -
-                               static_cast<std::uint64_t>(*least)];
-    if (code < 0) {
-      code = count++;
-      add(*value);
-    }
-    codes.push_back(code);
+at::Tensor codes_for(std::size_t rows) {
+  TORCH_CHECK_VALUE(rows <= std::numeric_limits<std::int32_t>::max(),
+                    "slices: expected batches of fewer than 2^31 rows, got ",
+                    rows);
+  return at::empty({static_cast<std::int64_t>(rows)}, at::kInt);
+}
+
+template <class T, class Add>
+at::Tensor encode(const T* begin, const T* end, const Add& add) {
+  const auto rows = static_cast<std::size_t>(end - begin);
+  at::Tensor codes = codes_for(rows);
+  internal::IntegerCodes(rows).encode(
+      begin, end, codes.mutable_data_ptr<std::int32_t>(), add);
+  return codes;
+}
+
+/// Calls use(begin, end) with the integers of a column [N].
+template <class Use>
+void use_integers(const at::Tensor& integers, const Use& use) {
+  TORCH_CHECK_VALUE(
+      integers.defined() && integers.dim() == 1,
+      "slices: expected keys of sizes [N], got ",
+      integers.defined() ? c10::str(integers.sizes()) : "an undefined tensor");
+  TORCH_CHECK_TYPE(at::isIntegralType(integers.scalar_type(), true),
+                   "slices: expected integers or texts as keys, got ",
+                   integers.scalar_type(),
+                   "; put numbers into bins, and pass the bins");
+  const auto use_as = [&](auto like, at::ScalarType dtype) {
+    const at::Tensor column = integers.to(at::kCPU, dtype).contiguous();
+    const auto* const begin = column.const_data_ptr<decltype(like)>();
+    use(begin, begin + column.numel());
+  };
+  switch (integers.scalar_type()) {
+    case at::kByte:
+      return use_as(std::uint8_t(), at::kByte);
+    case at::kInt:
+      return use_as(std::int32_t(), at::kInt);
+    default:
+      return use_as(std::int64_t(), at::kLong);
   }
 }
 
@@ -188,37 +200,64 @@ std::optional<std::int64_t> slice_key_columns(std::string_view bytes) {
 }  // namespace internal
 
 SliceKeys::SliceKeys(const at::Tensor& integers) {
-  TORCH_CHECK_VALUE(
-      integers.defined() && integers.dim() == 1,
-      "slices: expected keys of sizes [N], got ",
-      integers.defined() ? c10::str(integers.sizes()) : "an undefined tensor");
-  TORCH_CHECK_TYPE(at::isIntegralType(integers.scalar_type(), true),
-                   "slices: expected integers or texts as keys, got ",
-                   integers.scalar_type(),
-                   "; put numbers into bins, and pass the bins");
-  const at::Tensor values = integers.to(at::kCPU, at::kLong).contiguous();
-  const auto* begin = static_cast<const std::int64_t*>(values.data_ptr());
-  encode(begin, begin + values.numel(), codes_,
-         [this](std::int64_t value) { append(value, keys_.emplace_back()); });
+  use_integers(integers, [this](const auto* begin, const auto* end) {
+    codes_ = encode(begin, end, [this](std::int64_t value) {
+      append(value, keys_.emplace_back());
+    });
+  });
 }
 
-SliceKeys::SliceKeys(const std::vector<std::string>& texts) {
+SliceKeys::SliceKeys(const std::vector<std::string>& texts)
+    : codes_(codes_for(texts.size())) {
   Codes<std::string_view> codes;
-  for (const std::string& text : texts) {
-    const auto [code, is_new] = codes.of(text);
-    if (is_new) append(text, keys_.emplace_back());
-    codes_.push_back(code);
+  auto* const own = codes_.mutable_data_ptr<std::int32_t>();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto [code, is_new] = codes.of(texts[i]);
+    if (is_new) append(texts[i], keys_.emplace_back());
+    own[i] = code;
   }
 }
 
-SliceKeys::SliceKeys(const std::vector<SliceValue>& values) {
+SliceKeys::SliceKeys(const std::vector<SliceValue>& values)
+    : codes_(codes_for(values.size())) {
   Codes<std::string> codes;
-  for (const SliceValue& value : values) {
-    std::string key = internal::slice_key_bytes({value});
+  auto* const own = codes_.mutable_data_ptr<std::int32_t>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::string key = internal::slice_key_bytes({values[i]});
     const auto [code, is_new] = codes.of(key);
     if (is_new) keys_.push_back(std::move(key));
-    codes_.push_back(code);
+    own[i] = code;
   }
+}
+
+SliceKeys::SliceKeys(const at::Tensor& codes,
+                     const std::vector<SliceValue>& values) {
+  Codes<std::string> distinct;
+  std::vector<std::size_t> first;  // of equal values, by place
+  std::vector<std::string> bytes;
+  for (const SliceValue& value : values) {
+    bytes.push_back(internal::slice_key_bytes({value}));
+    first.push_back(static_cast<std::size_t>(distinct.of(bytes.back()).first));
+  }
+  use_integers(codes, [&](const auto* begin, const auto* end) {
+    codes_ = codes_for(static_cast<std::size_t>(end - begin));
+    auto* own = codes_.mutable_data_ptr<std::int32_t>();
+    std::vector<std::int32_t> code_of(values.size(), -1);
+    for (const auto* each = begin; each != end; ++each) {
+      // Of a negative one, larger than any.
+      const auto place = static_cast<std::uint64_t>(*each);
+      TORCH_CHECK_VALUE(place < values.size(),
+                        "slices: expected codes from 0 on that are places of ",
+                        values.size(), " values, got ",
+                        static_cast<std::int64_t>(*each));
+      std::int32_t& code = code_of[first[place]];
+      if (code < 0) {
+        code = static_cast<std::int32_t>(keys_.size());
+        keys_.push_back(bytes[place]);
+      }
+      *own++ = code;
+    }
+  });
 }
 
 SliceKeys SliceKeys::crossed_with(const SliceKeys& other) const {
@@ -229,16 +268,18 @@ SliceKeys SliceKeys::crossed_with(const SliceKeys& other) const {
   both.columns_ = columns_ + other.columns_;
   // Each is less than the number of rows, whose square fits.
   const auto width = static_cast<std::int64_t>(other.keys_.size());
-  std::vector<std::int64_t> pairs(codes_.size());
+  const c10::ArrayRef<std::int32_t> own = codes();
+  const c10::ArrayRef<std::int32_t> others = other.codes();
+  std::vector<std::int64_t> pairs(own.size());
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    pairs[i] = codes_[i] * width + other.codes_[i];
+    pairs[i] = own[i] * width + others[i];
   }
-  encode(pairs.data(), pairs.data() + pairs.size(), both.codes_,
-         [&](std::int64_t pair) {
-           both.keys_.push_back(
-               keys_[static_cast<std::size_t>(pair / width)] +
-               other.keys_[static_cast<std::size_t>(pair % width)]);
-         });
+  both.codes_ =
+      encode(pairs.data(), pairs.data() + pairs.size(), [&](std::int64_t pair) {
+        both.keys_.push_back(
+            keys_[static_cast<std::size_t>(pair / width)] +
+            other.keys_[static_cast<std::size_t>(pair % width)]);
+      });
   return both;
 }
 

@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -71,6 +72,46 @@ RowKeys slice_rules(const char* owner, std::int64_t max_slices,
 
 }  // namespace internal
 
+namespace {
+
+/// A batch is divided by its slices in blocks that fit the caches, as far as
+/// that leaves enough rows to each slice.
+std::int64_t rows_of_block(const SliceKeys& keys, Inputs inputs) {
+  constexpr std::int64_t kRows = 1 << 17;
+  constexpr std::int64_t kRowsOfSlice = 1 << 10;
+  for (const InputRef& input : inputs) {
+    if (input.rows() >= 0 && input.as<at::Tensor>() == nullptr) {
+      return std::max<std::int64_t>(keys.size(), 1);
+    }
+  }
+  return std::max(kRows,
+                  kRowsOfSlice * static_cast<std::int64_t>(keys.keys().size()));
+}
+
+/// The inputs of some rows that follow each other; all of them as they are.
+class BlockInputs {
+ public:
+  /// REQUIRES: inputs that have rows are tensors, unless all are wanted.
+  BlockInputs(Inputs inputs, std::int64_t first, std::int64_t rows) {
+    own_.reserve(inputs.size());
+    for (const InputRef& input : inputs) {
+      if (input.rows() < 0 || input.rows() == rows) {
+        refs_.push_back(input);
+        continue;
+      }
+      own_.push_back(input.as<at::Tensor>()->narrow(0, first, rows));
+      refs_.push_back(InputRef::of(own_.back()));
+    }
+  }
+  Inputs refs() const { return refs_; }
+
+ private:
+  std::vector<at::Tensor> own_;
+  std::vector<InputRef> refs_;
+};
+
+}  // namespace
+
 SlicedRows::SlicedRows(internal::RowKeys rules, std::vector<std::string> known)
     : MetricBase(MetricOptions(), std::move(rules)) {
   if (!known.empty()) accumulation_.add_rows(known, /*known=*/true);
@@ -120,19 +161,51 @@ std::vector<internal::RowBatch> SlicedRows::observe(const SliceKeys& keys,
                                                     Inputs inputs, Order order,
                                                     AddStates add) const {
   check_keys(keys, inputs);
-  const internal::SortedRows sorted(keys.codes(), keys.keys().size(), inputs);
   std::vector<internal::RowBatch> batch(keys.keys().size());
   for (std::size_t code = 0; code < batch.size(); ++code) {
-    sorted.use(code, [&](Inputs own, std::int64_t rows) {
-      batch[code].key = keys.keys()[code];
-      batch[code].states = order == Order::kUnion
-                               ? metrics_.observe_union(own, BatchOrigin())
-                               : metrics_.observe_same(own, BatchOrigin());
-      batch[code].counts.assign(batch[code].states.size(), rows);
-    });
+    batch[code].key = keys.keys()[code];
+  }
+  const std::int64_t rows = keys.size();
+  const std::int64_t most = rows_of_block(keys, inputs);
+  const c10::ArrayRef<std::int32_t> codes = keys.codes();
+  for (std::int64_t first = 0; first < rows; first += most) {
+    const std::int64_t own = std::min(most, rows - first);
+    const BlockInputs block(inputs, first, own);
+    observe_block(codes.slice(static_cast<std::size_t>(first),
+                              static_cast<std::size_t>(own)),
+                  block.refs(), order, batch);
   }
   if (add) add(batch);
   return batch;
+}
+
+void SlicedRows::observe_block(c10::ArrayRef<std::int32_t> codes, Inputs inputs,
+                               Order order,
+                               std::vector<internal::RowBatch>& batch) const {
+  const internal::SortedRows sorted(codes, batch.size(), inputs);
+  for (std::size_t code = 0; code < batch.size(); ++code) {
+    if (sorted.rows(code) == 0) continue;
+    sorted.use(code, [&](Inputs own, std::int64_t rows) {
+      internal::RowBatch& row = batch[code];
+      std::vector<AnyState> states =
+          order == Order::kUnion ? metrics_.observe_union(own, BatchOrigin())
+                                 : metrics_.observe_same(own, BatchOrigin());
+      if (row.states.empty()) {
+        row.states = std::move(states);
+        row.counts.assign(row.states.size(), rows);
+        return;
+      }
+      for (std::size_t c = 0; c < states.size(); ++c) {
+        row.counts[c] += rows;
+        if (!states[c].defined()) continue;
+        if (row.states[c].defined()) {
+          merge(row.states[c], std::move(states[c]), owner());
+        } else {
+          row.states[c] = std::move(states[c]);
+        }
+      }
+    });
+  }
 }
 
 void SlicedRows::update_rows(const SliceKeys& keys, NamedInputs given,

@@ -71,6 +71,8 @@ class SlicedRows : public MetricBase {
   void check_keys(const SliceKeys& keys, Inputs inputs) const;
   std::vector<internal::RowBatch> observe(const SliceKeys& keys, Inputs inputs,
                                           Order order, AddStates add) const;
+  void observe_block(c10::ArrayRef<std::int32_t> codes, Inputs inputs,
+                     Order order, std::vector<internal::RowBatch>& batch) const;
 };
 
 }  // namespace tally

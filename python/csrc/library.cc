@@ -14,6 +14,7 @@
 #include "tally/metrics/metric_spec.h"
 #include "tally/metrics/pairwise/pairwise.h"
 #include "tally/python/csrc/description.h"
+#include "tally/python/csrc/distinct_texts.h"
 #include "tally/python/csrc/groups.h"
 #include "tally/python/csrc/images.h"
 #include "tally/python/csrc/option_names.h"
@@ -120,6 +121,9 @@ void define_functions(torch::Library& m) {
                     return flatten_layers(layers);
                   })
       .def_static("image_fields", [] { return image_fields(); })
+      .def_static("distinct_rows", &distinct_rows)
+      .def_static("distinct_texts", &distinct_texts)
+      .def_static("distinct_views", &distinct_views)
       .def_static("set_default_group",
                   [](const Group& group) { set_default_group(group); })
       .def_static("forget_groups", [] { forget_groups(); })

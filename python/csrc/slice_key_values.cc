@@ -51,17 +51,7 @@ class KeyReader {
 SliceKeys read_column(KeyReader& reader, const Tensor& tensor) {
   const std::int64_t count = reader.next();
   if (count < 0) return SliceKeys(tensor);
-  const std::vector<SliceValue> known = reader.values(count);
-  const Tensor places = tensor.to(at::kCPU, at::kLong).contiguous();
-  const std::int64_t* place = places.const_data_ptr<std::int64_t>();
-  std::vector<SliceValue> rows;
-  rows.reserve(static_cast<std::size_t>(places.numel()));
-  for (std::int64_t i = 0; i < places.numel(); ++i) {
-    TORCH_CHECK_VALUE(place[i] >= 0 && place[i] < count, "expected places of ",
-                      count, " values, got ", place[i]);
-    rows.push_back(known[static_cast<std::size_t>(place[i])]);
-  }
-  return SliceKeys(rows);
+  return SliceKeys(tensor, reader.values(count));
 }
 
 }  // namespace

@@ -6,25 +6,23 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from tally._columns import Coded, column_of
 from tally._images import add_objects, check_images, is_images
 
 _TENSOR, _NONE, _TEXTS, _TEXT_LISTS, _TASKS, _IMAGES, _JOINED_IMAGES = range(7)
 
 
 def listed(value):
-    """The list of an array or series of texts or objects; other series as arrays."""
-    if isinstance(value, Tensor) or not hasattr(value, "__array__"):
-        return value
+    """A tensor of a column or array of numbers, a list of one of texts; others as they are."""
+    column = column_of(value)
+    if column is not None:
+        return column.plain() if isinstance(column, Coded) else column
     numpy = sys.modules.get("numpy")
-    if numpy is None:
-        return value
-    if not isinstance(value, (numpy.ndarray, numpy.generic)):
-        if hasattr(value, "__dlpack__"):
-            return value
-        value = numpy.asarray(value)
-    if value.dtype.kind == "S":
-        raise TypeError("expected texts as str, got bytes: decode them first")
-    return value.tolist() if value.dtype.kind in "UTO" else value
+    if numpy is not None and isinstance(value, numpy.ndarray):
+        return value.tolist()
+    if numpy is not None and hasattr(value, "__array__") and not hasattr(value, "__dlpack__"):
+        return listed(numpy.asarray(value))
+    return value
 
 
 def _first_of_each(value, place=""):
@@ -68,21 +66,15 @@ def _tensor_of_list(value):
 
 
 def tensor_of(value):
-    """A tensor of a tensor, an array (of NumPy, or any with DLPack), or numbers.
+    """A tensor of a tensor, a column (see column_of), an array with DLPack, or numbers.
 
     Numbers of Python become float64 and int64: they lose nothing.
     """
     if isinstance(value, Tensor):
         return value
     value = listed(value)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
-        array = numpy.asarray(value)
-        if not array.flags.writeable or any(stride < 0 for stride in array.strides):
-            array = array.copy()
-        if not array.dtype.isnative:
-            array = array.astype(array.dtype.newbyteorder("="))
-        return torch.from_numpy(array)
+    if isinstance(value, Tensor):
+        return value
     if hasattr(value, "__dlpack__"):
         return torch.from_dlpack(value)
     if isinstance(value, (bool, int)):
@@ -123,9 +115,12 @@ class _Encoder:
             except (TypeError, ValueError) as error:
                 raise type(error)(f"image {i}: {error}") from None
 
-    def add(self, value, kind):
+    def add(self, value, kind, name=None):
         """One input; `kind` is what the metric declares, if it does."""
-        value = listed(value)
+        try:
+            value = listed(value)
+        except ValueError as error:
+            raise ValueError(f"input '{name}': {error}" if name else str(error)) from None
         if value is None:
             self.kinds.append(_NONE)
         elif kind == "ragged" or (kind is None and is_images(value)):
@@ -176,11 +171,12 @@ def encode(inputs, named, declared):
         inputs = ()
     if named:
         for name, value in named.items():
-            encoder.add(value, declared.get(name))
+            encoder.add(value, declared.get(name), name)
         return list(named), encoder.kinds, encoder.tensors, encoder.texts
     inputs = list(inputs)
     while inputs and inputs[-1] is None:
         inputs.pop()
     for i, value in enumerate(inputs):
-        encoder.add(value, declared[names[i]] if i < len(names) else None)
+        name = names[i] if i < len(names) else None
+        encoder.add(value, declared.get(name), name)
     return [], encoder.kinds, encoder.tensors, encoder.texts

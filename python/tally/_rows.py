@@ -13,7 +13,10 @@ def encode_ids(ids):
     """Ids as a tensor and as texts, one of which is None, or both without ids."""
     if ids is None or isinstance(ids, Tensor):
         return ids, None
-    ids = listed(ids)
+    try:
+        ids = listed(ids)
+    except ValueError as error:
+        raise ValueError(f"ids: {error}") from None
     if not hasattr(ids, "__array__") and not hasattr(ids, "__dlpack__"):
         ids = list(ids)
     return (None, ids) if is_texts(ids) and ids else (tensor_of(ids), None)

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 
 from tally._collection import MetricCollection
+from tally._columns import Coded, column_of
 from tally._copies import Copyable
 from tally._errors import DistError, sync_error
-from tally._inputs import encode, tensor_of
+from tally._inputs import encode
 from tally._library import classes
 from tally._metric import Metric
 from tally._ranks import follow
@@ -60,12 +61,18 @@ def _add_value(value, kinds, texts):
         )
 
 
-def _is_tensor_like(column):
-    dtype = getattr(column, "dtype", None)
-    return isinstance(column, Tensor) or (
-        dtype is not None and getattr(dtype, "kind", "") in ("i", "u", "b", "f")
-        and hasattr(column, "__array__")
-    )
+def _coded_column(column):
+    """The Tensor, or the Coded, of a column of keys."""
+    if isinstance(column, str):
+        raise TypeError(f"expected a key for each row, got the text {column!r:.40}")
+    found = column_of(column, keep_nulls=True)
+    if found is not None:
+        return found
+    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    # True and 1 are one key, as in tensors.
+    places = {}
+    rows = [places.setdefault(value, len(places)) for value in values]
+    return Coded(torch.tensor(rows, dtype=torch.int64), list(places))
 
 
 def encode_keys(keys):
@@ -73,22 +80,15 @@ def encode_keys(keys):
     if not isinstance(keys, Mapping) and not isinstance(keys, tuple):
         columns = [keys]
     kinds, tensors, texts = [], [], []
-    for column in columns:
-        if _is_tensor_like(column):
+    for column in map(_coded_column, columns):
+        if isinstance(column, Tensor):
             kinds.append(-1)
-            array = column if isinstance(column, Tensor) else column.__array__()
-            tensors.append(tensor_of(array))
+            tensors.append(column)
             continue
-        if isinstance(column, str):
-            raise TypeError(f"expected a key for each row, got the text {column!r:.40}")
-        values = column.tolist() if hasattr(column, "tolist") else list(column)
-        # True and 1 are one key, as in tensors.
-        places = {}
-        rows = [places.setdefault(value, len(places)) for value in values]
-        kinds.append(len(places))
-        for value in places:
+        kinds.append(len(column.values))
+        for value in column.values:
             _add_value(value, kinds, texts)
-        tensors.append(torch.tensor(rows, dtype=torch.int64))
+        tensors.append(column.codes)
     return kinds, tensors, texts
 
 
@@ -175,9 +175,10 @@ class SlicedMetric(Copyable):
     def update(self, keys, *inputs, **named):
         """Accumulates one batch; if it raises, nothing has changed.
 
-        ``keys`` has one for each row: a tensor or an array of integers, or a list of
-        integers, texts and None. A tuple or a dict of such columns makes a slice of each
-        combination.
+        ``keys`` has one for each row: a tensor, an array or a column of integers or texts
+        (of NumPy, pandas, polars or Arrow, also as a dictionary or category, where nulls
+        are None), or a list of integers, texts and None. A tuple or a dict of such columns
+        makes a slice of each combination.
         """
         encoded = encode(inputs, named, self._declared)
         self._held.update(*encode_keys(keys), *encoded)

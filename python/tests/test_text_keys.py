@@ -124,7 +124,7 @@ def test_no_rows():
 @pytest.mark.parametrize(("queries", "message"), [
     (["a", 1, "b"], r"not both: got 'a' at \[0\] and 1 \(int\) at \[1\]"),
     ([1, 2, "b"], r"not both: got 'b' at \[2\] and 1 \(int\) at \[0\]"),
-    (pd.Series(["a", "b", None]), r"not both: got 'a' at \[0\] and None \(NoneType\) at \[2\]"),
+    (["a", "b", None], r"not both: got 'a' at \[0\] and None \(NoneType\) at \[2\]"),
     ([["a"], ["b", 2.5], ["c"]], r"not both: got 'a' at \[0\]\[0\] and 2.5 \(float\) at \[1\]\[1\]"),
     (np.array([b"a", b"b", b"c"]), "expected texts as str, got bytes"),
     ([[["a"]]], r"expected numbers, got the text 'a' at \[0\]\[0\]\[0\]"),

@@ -3,16 +3,18 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tally/metrics/aggregation/mean_metric.h"
 #include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/classification/auroc.h"
+#include "tally/metrics/classification/exact_match.h"
 #include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/wrappers/boot_strapper.h"
 #include "tally/testing/ranks_test.h"
@@ -43,61 +45,35 @@ double value_of(const SliceResult& slice) {
   return slice.results.value().item<double>();
 }
 
-TEST(SliceKeysTest, BytesAreInTheOrderOfKeys) {
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  const Values values = {{},
-                         kLeast,
-                         std::int64_t{-1},
-                         std::int64_t{0},
-                         std::int64_t{255},
-                         std::int64_t{256},
-                         std::string(),
-                         std::string("\0", 1),
-                         std::string("\0a", 2),
-                         std::string("a"),
-                         std::string("a\0", 2),
-                         std::string("ab"),
-                         std::string("\xff")};
-  const SliceKeys keys(values);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) {
-      EXPECT_LT(keys.keys()[i - 1], keys.keys()[i]) << i;
-    }
-    for (const SliceValue& second : values) {
-      const std::vector<SliceValue> key = {values[i], second};
-      EXPECT_EQ(internal::slice_key_of(internal::slice_key_bytes(key)), key);
-    }
+TEST(SlicedMetricTest, DividesManyRowsInBlocks) {
+  constexpr std::int64_t kRows = 300'001;
+  const at::Tensor numbers = at::arange(kRows);
+  const at::Tensor keys = numbers.mul(31).remainder(7);
+  // Of a slice in one block alone, and of inputs of more than one dimension.
+  const at::Tensor last = at::where(numbers.eq(kRows - 1), 99, keys);
+  const at::Tensor preds = numbers.mul(17).remainder(101).div(101.0);
+  const at::Tensor target = numbers.mul(13).remainder(5).gt(2).to(at::kLong);
+  SlicedMetric areas{BinaryAUROC()};
+  SlicedMetric matches{MultilabelExactMatch(2)};
+  const at::Tensor pairs = at::stack({preds, preds.neg().add(1)}, 1);
+  const at::Tensor labels = at::stack({target, target.neg().add(1)}, 1);
+  areas.update(SliceKeys(last), preds, target);
+  matches.update(SliceKeys(last), pairs, labels);
+  const auto slices = areas.compute();
+  const auto exact = matches.compute();
+  ASSERT_EQ(slices.size(), 8);
+  EXPECT_EQ(slices.back().rows, 1);
+  for (std::size_t i = 0; i + 1 < slices.size(); ++i) {
+    const at::Tensor own = last.eq(std::get<std::int64_t>(slices[i].key[0]));
+    EXPECT_EQ(slices[i].rows, own.sum().item<std::int64_t>());
+    BinaryAUROC area;
+    area.update(preds.masked_select(own), target.masked_select(own));
+    EXPECT_TRUE(slices[i].results.value().equal(area.compute()));
+    const at::Tensor rows = own.nonzero().squeeze(1);
+    MultilabelExactMatch match(2);
+    match.update(pairs.index_select(0, rows), labels.index_select(0, rows));
+    EXPECT_TRUE(exact[i].results.value().equal(match.compute()));
   }
-}
-
-TEST(SliceKeysTest, NumberEachKeyOnce) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  // Close to each other, and far apart.
-  for (const std::int64_t other : {std::int64_t{-3}, kMost}) {
-    const SliceKeys keys(at::tensor({other, -other, other, std::int64_t{0}}));
-    EXPECT_THAT(keys.codes(), ElementsAre(0, 1, 0, 2));
-    EXPECT_EQ(keys.keys()[1], internal::slice_key_bytes({-other}));
-  }
-  const SliceKeys texts(Texts{"a", "b", "a", "a"});
-  const SliceKeys crossed =
-      texts.crossed_with(SliceKeys(at::tensor({7, 7, 8, 7})));
-  EXPECT_THAT(crossed.codes(), ElementsAre(0, 1, 2, 0));
-  EXPECT_EQ(crossed.keys()[2],
-            internal::slice_key_bytes({std::string("a"), std::int64_t{8}}));
-}
-
-TEST(SliceKeysTest, AreIntegersOrTexts) {
-  EXPECT_THAT(refusal_of<c10::TypeError>([] { SliceKeys keys(at::rand({3})); }),
-              HasSubstr("expected integers or texts as keys, got Float; put "
-                        "numbers into bins"));
-  EXPECT_EQ(refusal_of([] {
-              SliceKeys keys(at::arange(4).view({2, 2}));
-            }),
-            "slices: expected keys of sizes [N], got [2, 2]");
-  EXPECT_EQ(refusal_of([] {
-              SliceKeys(at::arange(2)).crossed_with(SliceKeys(at::arange(3)));
-            }),
-            "slices: expected columns of the same number of rows, got 2 and 3");
 }
 
 TEST(SlicedMetricTest, HasASliceForEachKeyAndForNone) {
