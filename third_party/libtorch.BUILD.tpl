@@ -17,11 +17,3 @@ cc_library(
     ],
     linkopts = ["-pthread"],
 )
-
-# c10d::ProcessGroupGloo. Its header includes <gloo/...>, which LibTorch leaves
-# out and Debian's libgloo-dev has.
-cc_library(
-    name = "c10d_gloo",
-    defines = ["USE_C10D_GLOO"],
-    deps = [":libtorch"],
-)
