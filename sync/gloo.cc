@@ -38,7 +38,7 @@ c10::intrusive_ptr<c10d::Backend> connect(
 }
 
 [[noreturn]] void refuse(int rank, const std::exception& error) {
-  const std::string text = describe(error);
+  const std::string text = internal::without_advice(describe(error));
   throw SyncError(internal::classify_transport_message(text),
                   "could not connect to the other ranks: " + text,
                   internal::init_details(rank));

@@ -269,7 +269,8 @@ class BackendCommunicator final : public Communicator,
     } catch (const SyncError&) {
       throw;
     } catch (const std::exception& error) {
-      const std::string reason = sync::describe(error);
+      const std::string reason =
+          internal::without_advice(sync::describe(error));
       const SyncErrorCode code = internal::classify_transport_message(reason);
       std::vector<int> peers;
       if (code == SyncErrorCode::kPeerLost && probes_) {
@@ -319,7 +320,7 @@ class BackendCommunicator final : public Communicator,
         backend_->send(message, peer, kProbeTag);
       } catch (const std::exception& error) {
         lost.peers.push_back(peer);
-        lost.reason = sync::describe(error);
+        lost.reason = internal::without_advice(sync::describe(error));
       }
     }
     return lost;
