@@ -194,9 +194,10 @@ RANKS_TEST(FaultTableTest, SubgroupLeavesOutItsNonMembers, 3) {
     EXPECT_SYNC_ERROR(sync::make_communicator(group),
                       SyncErrorCode::kInvalidUse);
   } else {
-    group->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
-                      port::make_gloo_backend(store, self.rank() / 2, 2,
-                                              kLongTimeout, {"127.0.0.1", ""}));
+    group->setBackend(
+        at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
+        port::make_gloo_backend(store, self.rank() / 2, 2,
+                                testkit::kLongTimeout, {"127.0.0.1", ""}));
     SampleTensorSum pair(NoOptions(), MetricOptions().communicator(
                                           sync::make_communicator(group)));
     pair.update(number(self.rank()));
