@@ -8,6 +8,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -86,6 +87,41 @@ class VersionsTest(unittest.TestCase):
         for version, standard in (("2.10.0", "17"), ("2.13.1", "17"), ("2.14.0", "20"),
                                   ("2.16.0", "20"), ("3.0.0", "20")):
             self.assertEqual(RULES["standard_of"](version, VERSIONS), f"-std=c++{standard}")
+
+
+def compile_with(version, standard):
+    """What the compiler says of port/libtorch_version.h with a LibTorch."""
+    major, minor = version.split(".")
+    with tempfile.TemporaryDirectory() as folder:
+        header = pathlib.Path(folder, "torch", "headeronly", "version.h")
+        header.parent.mkdir(parents=True)
+        header.write_text(
+            f"#define TORCH_VERSION_MAJOR {major}\n#define TORCH_VERSION_MINOR {minor}\n",
+            encoding="utf-8",
+        )
+        return subprocess.run(
+            ["g++", f"-std={standard}", "-fsyntax-only", "-I", folder, "-x", "c++",
+             "port/libtorch_version.h", "-w"],
+            cwd=ROOT, stderr=subprocess.PIPE, text=True,
+        ).stderr
+
+
+class HeaderTest(unittest.TestCase):
+    def test_versions_and_standards_that_fit_compile(self):
+        for version, standard in (("2.10", "c++17"), ("2.13", "c++17"), ("2.11", "c++20"),
+                                  ("2.14", "c++20"), ("3.0", "c++20")):
+            self.assertEqual(compile_with(version, standard), "", version)
+
+    def test_an_older_libtorch_is_refused_in_a_sentence(self):
+        for version in ("2.9", "1.13"):
+            self.assertIn("Tally takes LibTorch 2.10 and newer", compile_with(version, "c++20"))
+
+    def test_an_older_standard_is_refused_with_both_ways_out(self):
+        for version in ("2.14", "3.0"):
+            said = compile_with(version, "c++17")
+            self.assertIn("LibTorch 2.14 and newer need C++20", said)
+            self.assertIn("-std=c++20", said)
+            self.assertIn("LibTorch of 2.10 to 2.13", said)
 
 
 class GlooTest(unittest.TestCase):
