@@ -168,6 +168,7 @@ def _libtorch_impl(rctx):
     version = _check_version(rctx, root, origin, versions)
     libraries = _closure(rctx, root, _CPU)
     _link_headers(rctx, root)
+    rctx.file("origin.txt", "{} {}\n".format(version, root))
     rctx.file("version.bzl", "VERSION = \"{}\"\nSTANDARD = \"{}\"\n".format(
         version,
         standard_of(version, versions),
