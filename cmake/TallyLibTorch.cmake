@@ -2,11 +2,26 @@
 # the first that is there is taken: -DTALLY_LIBTORCH, the variable LIBTORCH,
 # Torch_DIR, CMAKE_PREFIX_PATH, the one that Tally was built with, and the torch
 # that python3 imports. LibTorch's own CMake package is left alone: it wants a
-# CUDA toolkit where LibTorch was built with one. Sets TALLY_LIBTORCH_ROOT and
-# TALLY_LIBTORCH_VERSION.
+# CUDA toolkit where LibTorch was built with one. Sets TALLY_LIBTORCH_ROOT,
+# TALLY_LIBTORCH_VERSION and TALLY_CXX_FEATURE, the C++ that its headers need.
 
 set(TALLY_LIBTORCH "" CACHE PATH
     "LibTorch's folder, with include and lib in it; else it is looked for")
+
+# The numbers of port/libtorch_versions.txt, which is installed beside this file.
+set(_tally_versions_file "${CMAKE_CURRENT_LIST_DIR}/libtorch_versions.txt")
+if(NOT EXISTS "${_tally_versions_file}")
+  set(_tally_versions_file
+      "${CMAKE_CURRENT_LIST_DIR}/../port/libtorch_versions.txt")
+endif()
+foreach(_tally_key IN ITEMS oldest newest cxx20)
+  file(STRINGS "${_tally_versions_file}" _tally_libtorch_${_tally_key}
+      REGEX "^${_tally_key} ")
+  string(REPLACE "${_tally_key} " "" _tally_libtorch_${_tally_key}
+      "${_tally_libtorch_${_tally_key}}")
+endforeach()
+set(_tally_libtorch_range
+    "${_tally_libtorch_oldest} to ${_tally_libtorch_newest}")
 
 # Sets `result` to the version of the LibTorch in a folder, "" if there is none.
 function(_tally_libtorch_version folder result)
@@ -41,6 +56,7 @@ endfunction()
 # with, if any.
 function(_tally_find_libtorch built_with)
   set(root "")
+  set(roots "")
   foreach(given IN ITEMS "${TALLY_LIBTORCH}" "$ENV{LIBTORCH}")
     if(given AND NOT root)
       _tally_libtorch_version("${given}" version)
@@ -52,7 +68,7 @@ function(_tally_find_libtorch built_with)
     endif()
   endforeach()
   if(NOT root)
-    set(candidates ${CMAKE_PREFIX_PATH} "${built_with}")
+    set(candidates ${CMAKE_PREFIX_PATH})
     if(Torch_DIR)
       get_filename_component(above "${Torch_DIR}/../../.." ABSOLUTE)
       list(PREPEND candidates "${above}")
@@ -60,31 +76,97 @@ function(_tally_find_libtorch built_with)
     foreach(candidate IN LISTS candidates)
       # Also of the form that torch.utils.cmake_prefix_path has.
       foreach(folder IN ITEMS "${candidate}" "${candidate}/../..")
-        if(candidate AND NOT root)
-          _tally_libtorch_version("${folder}" version)
-          if(version)
-            get_filename_component(root "${folder}" ABSOLUTE)
+        if(candidate)
+          _tally_libtorch_version("${folder}" found)
+          if(found)
+            get_filename_component(folder "${folder}" REALPATH)
+            list(APPEND roots "${folder}")
           endif()
         endif()
       endforeach()
     endforeach()
-  endif()
-  if(NOT root)
-    _tally_python_torch(folder)
-    _tally_libtorch_version("${folder}" version)
-    if(version)
-      set(root "${folder}")
+    list(REMOVE_DUPLICATES roots)
+    list(LENGTH roots count)
+    if(count GREATER 0)
+      list(GET roots 0 root)
+    else()
+      _tally_libtorch_version("${built_with}" found)
+      if(found)
+        set(root "${built_with}")
+      endif()
+    endif()
+    if(count GREATER 1)
+      list(JOIN roots " and " all)
+      message(WARNING "Tally: there are several LibTorches, ${all}, and the "
+          "first is taken: choose one by -DTALLY_LIBTORCH=...")
     endif()
   endif()
+  set(hint "")
+  if(NOT root)
+    _tally_python_torch(folder)
+    _tally_libtorch_version("${folder}" found)
+    if(found)
+      set(root "${folder}")
+    elseif(folder)
+      set(hint ": python3's, ${folder}, has no include/torch or libtorch_cpu.so")
+    endif()
+  endif()
+  if(NOT root)
+    message(FATAL_ERROR "Tally: no LibTorch was found${hint}. Give its folder "
+        "by -DTALLY_LIBTORCH=..., the variable LIBTORCH or CMAKE_PREFIX_PATH, "
+        "or install torch for the python3 on PATH")
+  endif()
+  _tally_libtorch_version("${root}" version)
   set(TALLY_LIBTORCH_ROOT "${root}" PARENT_SCOPE)
   set(TALLY_LIBTORCH_VERSION "${version}" PARENT_SCOPE)
 endfunction()
 
+# Ends here if it is not one that Tally takes.
+function(_tally_check_libtorch)
+  set(where "${TALLY_LIBTORCH_ROOT} is LibTorch ${TALLY_LIBTORCH_VERSION}")
+  string(REGEX MATCH "^[0-9]+\\.[0-9]+" minor "${TALLY_LIBTORCH_VERSION}")
+  if(NOT minor OR minor VERSION_LESS _tally_libtorch_oldest)
+    message(FATAL_ERROR "Tally: ${where}, and Tally takes "
+        "${_tally_libtorch_range}: give the folder of another by "
+        "-DTALLY_LIBTORCH=...")
+  elseif(minor VERSION_GREATER _tally_libtorch_newest)
+    if(TALLY_LIBTORCH_UNTESTED OR "$ENV{TALLY_LIBTORCH_UNTESTED}" STREQUAL 1)
+      message(WARNING "Tally: ${where}, and Tally was tested with "
+          "${_tally_libtorch_range}")
+    else()
+      message(FATAL_ERROR "Tally: ${where}, and Tally was tested with "
+          "${_tally_libtorch_range}: try it with -DTALLY_LIBTORCH_UNTESTED=ON, "
+          "or give the folder of another by -DTALLY_LIBTORCH=...")
+    endif()
+  endif()
+  # Functions that take strings have it in their names.
+  set(library ${TALLY_LIBTORCH_ROOT}/lib/libc10.so)
+  if(EXISTS ${library})
+    file(STRINGS ${library} names REGEX "__cxx11" LIMIT_COUNT 1)
+    if(NOT names)
+      message(FATAL_ERROR "Tally: ${TALLY_LIBTORCH_ROOT} is compiled with "
+          "_GLIBCXX_USE_CXX11_ABI=0, whose strings fit no library of this "
+          "system: give the folder of one without by -DTALLY_LIBTORCH=...; "
+          "those of PyPI are, from 2.7 on")
+    endif()
+  endif()
+  # What find_package(Torch) took before.
+  if(TORCH_INSTALL_PREFIX)
+    get_filename_component(theirs "${TORCH_INSTALL_PREFIX}" REALPATH)
+    get_filename_component(ours "${TALLY_LIBTORCH_ROOT}" REALPATH)
+    if(NOT theirs STREQUAL ours)
+      message(FATAL_ERROR "Tally: two LibTorches in one project: "
+          "find_package(Torch) took ${theirs}, and Tally ${ours}: give the "
+          "same for both, -DTALLY_LIBTORCH=${theirs}")
+    endif()
+  endif()
+endfunction()
+
 _tally_find_libtorch("${_tally_built_with}")
-if(NOT TALLY_LIBTORCH_ROOT)
-  message(FATAL_ERROR "Tally: no LibTorch was found. Give its folder by "
-      "-DTALLY_LIBTORCH=..., the variable LIBTORCH or CMAKE_PREFIX_PATH, or "
-      "install torch for the python3 on PATH")
+_tally_check_libtorch()
+set(TALLY_CXX_FEATURE cxx_std_17)
+if(NOT TALLY_LIBTORCH_VERSION VERSION_LESS _tally_libtorch_cxx20)
+  set(TALLY_CXX_FEATURE cxx_std_20)
 endif()
 
 if(NOT TARGET Tally::libtorch)
@@ -100,7 +182,7 @@ if(NOT TARGET Tally::libtorch)
       ${TALLY_LIBTORCH_ROOT}/include/torch/csrc/api/include)
   # As LibTorch's own package: its headers differ without.
   target_compile_definitions(Tally::libtorch INTERFACE USE_DISTRIBUTED)
-  target_compile_features(Tally::libtorch INTERFACE cxx_std_17)
+  target_compile_features(Tally::libtorch INTERFACE ${TALLY_CXX_FEATURE})
   target_link_libraries(Tally::libtorch INTERFACE
       Tally::torch_cpu Tally::c10 -pthread)
 endif()

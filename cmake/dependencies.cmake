@@ -53,16 +53,3 @@ endforeach()
 tally_find(nlohmann_json nlohmann_json::nlohmann_json nlohmann/json v3.11.3)
 
 tally_find_headers(XXHASH xxhash.h Cyan4973/xxHash v0.8.2)
-
-# LibTorch has Gloo in it, without its headers: these are LibTorch 2.11's.
-tally_find_headers(GLOO gloo/config.h
-    pytorch/gloo 54cbae0d3a67fa890b4c3d9ee162b7860315e341)
-if(tally_gloo_SOURCE_DIR)
-  set(GLOO_VERSION_MAJOR 0)
-  set(GLOO_VERSION_MINOR 5)
-  set(GLOO_VERSION_PATCH 0)
-  set(GLOO_HAVE_TRANSPORT_TCP ON)
-  configure_file(${tally_gloo_SOURCE_DIR}/gloo/config.h.in
-      ${PROJECT_BINARY_DIR}/gloo/gloo/config.h)
-  list(APPEND TALLY_GLOO_INCLUDE ${PROJECT_BINARY_DIR}/gloo)
-endif()

@@ -51,6 +51,26 @@ if(TALLY_BUILD_CLI)
       COMPONENT Tally_Runtime)
 endif()
 
+# For who builds with neither: the libraries in the order of the linker.
+set(TALLY_PC_STANDARD -std=c++17)
+if(TALLY_CXX_FEATURE STREQUAL cxx_std_20)
+  set(TALLY_PC_STANDARD -std=c++20)
+endif()
+set(TALLY_PC_LIBRARIES "")
+foreach(component IN LISTS TALLY_COMPONENTS)
+  get_target_property(type tally_${component} TYPE)
+  if(NOT type STREQUAL INTERFACE_LIBRARY AND NOT component STREQUAL testing)
+    string(PREPEND TALLY_PC_LIBRARIES "-ltally_${component} ")
+  endif()
+endforeach()
+set(TALLY_PC_STATIC "")
+if(NOT BUILD_SHARED_LIBS)
+  set(TALLY_PC_STATIC " libhwy-contrib libhwy")
+endif()
+configure_file(cmake/tally.pc.in tally.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tally.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT Tally_Development)
+
 configure_package_config_file(cmake/TallyConfig.cmake.in TallyConfig.cmake
     INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(TallyConfigVersion.cmake
@@ -59,4 +79,5 @@ install(FILES
     ${CMAKE_CURRENT_BINARY_DIR}/TallyConfig.cmake
     ${CMAKE_CURRENT_BINARY_DIR}/TallyConfigVersion.cmake
     ${PROJECT_SOURCE_DIR}/cmake/TallyLibTorch.cmake
+    ${PROJECT_SOURCE_DIR}/port/libtorch_versions.txt
     DESTINATION ${package_dir} COMPONENT Tally_Development)

@@ -3,6 +3,7 @@
 set(TALLY_SYNC_COMPONENTS)
 
 set(TALLY_SYNC_HEADERS
+    port/libtorch_version.h
     state/codec.h
     state/detected.h
     state/fields.h
@@ -54,6 +55,7 @@ set(TALLY_SYNC_HEADERS
     version.h)
 
 set(TALLY_SYNC_SOURCES
+    port/gloo.cc
     state/codec.cc
     state/fields.cc
     state/number.cc
@@ -96,6 +98,7 @@ set(TALLY_SYNC_SOURCES
     version.cc)
 
 set(TALLY_SYNC_SINGLE_SOURCES
+    port/gloo.cc
     sync/fingerprint.cc
     sync/gloo.cc
     sync/init.cc

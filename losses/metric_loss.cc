@@ -1,14 +1,11 @@
 #include "tally/losses/metric_loss.h"
 
-#include <torch/csrc/autograd/edge.h>
-#include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/variable.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <unordered_set>
 
 #include "tally/losses/common/autocast.h"
+#include "tally/port/autograd.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/exchange/state_sync.h"
 
@@ -47,15 +44,15 @@ const Metric& checked(const std::unique_ptr<Metric>& metric) {
 /// Those of `inputs` that the backward pass of `loss` does not come to.
 std::vector<at::Tensor> not_reached(const at::Tensor& loss,
                                     const std::vector<at::Tensor>& inputs) {
-  using torch::autograd::Edge;
+  using port::Edge;
   if (!loss.requires_grad()) return inputs;
   std::vector<Edge> edges;
   for (const at::Tensor& input : inputs) {
-    edges.push_back(torch::autograd::impl::gradient_edge(input));
+    edges.push_back(port::gradient_edge(input));
   }
   std::vector<bool> reached(edges.size());
-  std::unordered_set<torch::autograd::Node*> seen;
-  std::vector<Edge> next = {torch::autograd::impl::gradient_edge(loss)};
+  std::unordered_set<port::Node*> seen;
+  std::vector<Edge> next = {port::gradient_edge(loss)};
   while (!next.empty()) {
     const Edge edge = next.back();
     next.pop_back();

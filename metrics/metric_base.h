@@ -15,6 +15,7 @@
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/results.h"
+#include "tally/port/libtorch_version.h"
 #include "tally/state/limit_grad.h"
 
 namespace torch::serialize {

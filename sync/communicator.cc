@@ -257,7 +257,8 @@ void Communicator::run(const char* name, const Timeout& timeout,
     known.metric = booking.asker;
     throw SyncError(error.code(), error.message(), std::move(known));
   } catch (...) {
-    const std::string text = sync::describe(std::current_exception());
+    const std::string text =
+        internal::without_advice(sync::describe(std::current_exception()));
     broken_reason_ =
         std::string(name) + " failed on " + describe() + ": " + text;
     broken_asker_ = booking.asker;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/port/libtorch_version.h"
 #include "tally/sync/account.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/timeout.h"

@@ -2,11 +2,11 @@
 
 #include <string>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <utility>
 #include <vector>
 
+#include "tally/port/gloo.h"
 #include "tally/sync/base/deadline.h"
 #include "tally/sync/base/rendezvous.h"
 #include "tally/sync/base/roster.h"
@@ -18,30 +18,17 @@
 namespace tally::sync {
 namespace {
 
-using c10d::ProcessGroupGloo;
 using std::chrono::milliseconds;
 
 // What a rank that has not come together with the others by the deadline gets
 // to say why, before it is given up.
 constexpr milliseconds kToSayWhy{500};
 
-std::shared_ptr<::gloo::transport::Device> make_device(
-    const GlooOptions& options) {
-  if (!options.hostname.empty()) {
-    return ProcessGroupGloo::createDeviceForHostname(options.hostname);
-  }
-  if (!options.interface.empty()) {
-    return ProcessGroupGloo::createDeviceForInterface(options.interface);
-  }
-  return ProcessGroupGloo::createDefaultDevice();
-}
-
 c10::intrusive_ptr<c10d::Backend> connect(
     const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
     const GlooOptions& options, milliseconds timeout) {
-  auto gloo = ProcessGroupGloo::Options::create(timeout);
-  gloo->devices.push_back(make_device(options));
-  auto backend = c10::make_intrusive<ProcessGroupGloo>(store, rank, size, gloo);
+  auto backend = port::make_gloo_backend(store, rank, size, timeout,
+                                         {options.hostname, options.interface});
   // A rank that has its own connections may not go, and take the store with it,
   // while others still look up addresses.
   c10d::BarrierOptions barrier;
@@ -51,7 +38,7 @@ c10::intrusive_ptr<c10d::Backend> connect(
 }
 
 [[noreturn]] void refuse(int rank, const std::exception& error) {
-  const std::string text = describe(error);
+  const std::string text = internal::without_advice(describe(error));
   throw SyncError(internal::classify_transport_message(text),
                   "could not connect to the other ranks: " + text,
                   internal::init_details(rank));

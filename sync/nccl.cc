@@ -1,14 +1,13 @@
 #include "tally/sync/nccl.h"
 
-#include <c10/core/impl/VirtualGuardImpl.h>
-
 #include <cstdlib>
 #include <exception>
 #include <string>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <utility>
 
+#include "tally/port/guards.h"
+#include "tally/port/process_group_nccl.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/base/transport_errors.h"
 #include "tally/sync/paired.h"
@@ -20,7 +19,7 @@ namespace {
 
 // Makes the device of this rank the current one.
 void choose_device(int rank, int wanted) {
-  const c10::impl::VirtualGuardImpl cuda(at::kCUDA);
+  const port::Devices cuda(at::kCUDA);
   const int devices = cuda.deviceCount();
   if (devices == 0) internal::refuse_nccl(rank, "this machine has no GPU");
   const int device = wanted < 0 ? rank % devices : wanted;

@@ -1,7 +1,6 @@
 #include "tally/sync/process_group.h"
 
 #include <ATen/ops/empty.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <functional>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/port/guards.h"
 #include "tally/sync/base/rendezvous.h"
 #include "tally/sync/base/roster.h"
 #include "tally/sync/base/transport_errors.h"
@@ -69,7 +69,7 @@ c10d::ReduceOp c10d_op(ReduceOp op) {
 
 c10::Device device_of(const c10d::Backend& backend) {
   if (backend.getBackendName() != "nccl") return at::kCPU;
-  return c10::impl::VirtualGuardImpl(at::kCUDA).getDevice();
+  return port::Devices(at::kCUDA).getDevice();
 }
 
 class BackendCommunicator final : public Communicator,
@@ -269,7 +269,8 @@ class BackendCommunicator final : public Communicator,
     } catch (const SyncError&) {
       throw;
     } catch (const std::exception& error) {
-      const std::string reason = sync::describe(error);
+      const std::string reason =
+          internal::without_advice(sync::describe(error));
       const SyncErrorCode code = internal::classify_transport_message(reason);
       std::vector<int> peers;
       if (code == SyncErrorCode::kPeerLost && probes_) {
@@ -319,7 +320,7 @@ class BackendCommunicator final : public Communicator,
         backend_->send(message, peer, kProbeTag);
       } catch (const std::exception& error) {
         lost.peers.push_back(peer);
-        lost.reason = sync::describe(error);
+        lost.reason = internal::without_advice(sync::describe(error));
       }
     }
     return lost;

@@ -8,7 +8,12 @@ cc_library(
 %{libraries}    ],
     # One folder rather than 11 000 files: else sandboxing a compilation would
     # cost more than the compilation.
-    textual_hdrs = ["include"],
+    textual_hdrs = [
+        "include",
+        # Bazel compares a folder by its name: with another LibTorch this differs,
+        # and nothing precompiled with the one before is taken for up to date.
+        "origin.txt",
+    ],
     # As LibTorch's own CMake package: its headers differ without.
     defines = ["USE_DISTRIBUTED"],
     includes = [
@@ -16,12 +21,4 @@ cc_library(
         "include/torch/csrc/api/include",
     ],
     linkopts = ["-pthread"],
-)
-
-# c10d::ProcessGroupGloo. Its header includes <gloo/...>, which LibTorch leaves
-# out and Debian's libgloo-dev has.
-cc_library(
-    name = "c10d_gloo",
-    defines = ["USE_C10D_GLOO"],
-    deps = [":libtorch"],
 )

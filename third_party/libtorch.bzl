@@ -6,15 +6,28 @@ Tally supports: a wrong one is an error rather than skipped, since the user who
 set LIBTORCH wants that one or none.
 """
 
-_VERSION = "2.11"
-_CACHED = "libtorch-2.11.0-cpu"
+load(
+    ":libtorch_versions.bzl",
+    "UNTESTED",
+    "is_supported",
+    "parse_versions",
+    "refusal",
+    "standard_of",
+    "supported",
+    "version_in",
+)
 
 _CPU = ["libtorch_cpu.so", "libc10.so"]
 
-_ENVIRON = ["LIBTORCH", "TALLY_CACHE", "XDG_CACHE_HOME", "HOME", "PATH"]
+_ENVIRON = ["LIBTORCH", "TALLY_CACHE", "XDG_CACHE_HOME", "HOME", "PATH", UNTESTED]
 
 _HELP = """
-Run ./tools/bazel, which fetches one, or set LIBTORCH to the folder of a LibTorch {version} with include/ and lib/ in it (a Python package's torch folder is one).""".format(version = _VERSION)
+Run ./tools/bazel, which fetches one, or set LIBTORCH to the folder of a LibTorch {} with include/ and lib/ in it (a Python package's torch folder is one)."""
+
+_OLD_ABI = "{} (from {}) is compiled with _GLIBCXX_USE_CXX11_ABI=0, whose strings fit no library of this system: set LIBTORCH to the folder of one without; those of PyPI are, from 2.7 on."
+
+def _versions(rctx):
+    return parse_versions(rctx.read(Label("//port:libtorch_versions.txt")))
 
 def _join(rctx, folder, relative):
     return rctx.path("{}/{}".format(folder, relative))
@@ -38,43 +51,41 @@ print(spec.submodule_search_locations[0] if spec else "")
 """])
     return result.stdout.strip() if result.return_code == 0 else None
 
-def _find(rctx):
+def _find(rctx, versions):
     """Returns the root (a path) and where it was found, in words."""
     given = rctx.os.environ.get("LIBTORCH")
     if given:
         return rctx.path(given), "LIBTORCH"
-    cached = rctx.path(_cache(rctx) + "/" + _CACHED)
+    cached = rctx.path("{}/libtorch-{}-cpu".format(_cache(rctx), versions["default"]))
     if cached.exists:
         return cached, "the cache"
     importable = _importable(rctx)
     if importable:
         return rctx.path(importable), "python3's torch"
-    fail("No LibTorch was found." + _HELP)
+    fail("No LibTorch was found." + _HELP.format(supported(versions)))
 
-def _check_version(rctx, root, origin):
+def _check_version(rctx, root, origin, versions):
+    """Returns the version, if it is one that Tally takes."""
+    help = _HELP.format(supported(versions))
+    if not _join(rctx, root, "include/torch").exists:
+        fail("{} (from {}) holds no LibTorch.{}".format(root, origin, help))
+    for name in _CPU:
+        if not _join(rctx, root, "lib/" + name).exists:
+            fail("{} (from {}) has no lib/{}.{}".format(root, origin, name, help))
     header = _join(rctx, root, "include/torch/headeronly/version.h")
-    found = {}
-    if header.exists:
-        for line in rctx.read(header).split("\n"):
-            words = line.split(" ")
-            if len(words) == 3 and words[1].startswith("TORCH_VERSION_M"):
-                found[words[1]] = words[2]
-    elif not _join(rctx, root, "include/torch").exists:
-        fail("{} (from {}) holds no LibTorch.{}".format(root, origin, _HELP))
-    version = "{}.{}".format(
-        found.get("TORCH_VERSION_MAJOR", "?"),
-        found.get("TORCH_VERSION_MINOR", "?"),
-    )
-    if version != _VERSION:
-        if version == "?.?":
-            version = "another version"
-        fail("{} (from {}) is LibTorch {}; Tally is built with {}.{}".format(
-            root,
-            origin,
-            version,
-            _VERSION,
-            _HELP,
-        ))
+    version = version_in(rctx.read(header)) if header.exists else ""
+    where = "{} (from {})".format(root, origin)
+    refused = refusal(version, where, versions, rctx.os.environ.get(UNTESTED) == "1")
+    if refused:
+        fail(refused)
+    if not is_supported(version, versions):
+        # buildifier: disable=print
+        print("{} is LibTorch {}; Tally was tested with {}.".format(where, version, supported(versions)))
+
+    # Functions that take strings have it in their names.
+    if rctx.execute(["grep", "-qF", "__cxx11", _join(rctx, root, "lib/libc10.so")]).return_code == 1:
+        fail(_OLD_ABI.format(root, origin))
+    return version
 
 def _needed(rctx, library):
     """Returns the names of the libraries that a library is linked against."""
@@ -152,13 +163,16 @@ def _link_headers(rctx, root):
             rctx.symlink(entry, "include/" + entry.basename)
 
 def _libtorch_impl(rctx):
-    root, origin = _find(rctx)
-    _check_version(rctx, root, origin)
+    versions = _versions(rctx)
+    root, origin = _find(rctx, versions)
+    version = _check_version(rctx, root, origin, versions)
     libraries = _closure(rctx, root, _CPU)
-    for name in _CPU:
-        if name not in libraries:
-            fail("{} (from {}) has no lib/{}.{}".format(root, origin, name, _HELP))
     _link_headers(rctx, root)
+    rctx.file("origin.txt", "{} {}\n".format(version, root))
+    rctx.file("version.bzl", "VERSION = \"{}\"\nSTANDARD = \"{}\"\n".format(
+        version,
+        standard_of(version, versions),
+    ))
     rctx.template(
         "BUILD",
         Label("//third_party:libtorch.BUILD.tpl"),
@@ -172,7 +186,7 @@ libtorch_repository = repository_rule(
 )
 
 _NCCL_HELP = """
---config=nccl needs a LibTorch with CUDA and NCCL: install torch {version} with all its dependencies in a virtual environment, and set LIBTORCH to its torch folder.""".format(version = _VERSION)
+--config=nccl needs a LibTorch with CUDA and NCCL: install torch with all its dependencies in a virtual environment, and set LIBTORCH to its torch folder."""
 
 def _find_header(header, folders):
     for folder in folders:
@@ -185,8 +199,9 @@ def _find_header(header, folders):
     ))
 
 def _libtorch_nccl_impl(rctx):
-    root, origin = _find(rctx)
-    _check_version(rctx, root, origin)
+    versions = _versions(rctx)
+    root, origin = _find(rctx, versions)
+    _check_version(rctx, root, origin, versions)
     wanted = ["libtorch_cuda.so", "libc10_cuda.so"]
     for name in wanted:
         if not _join(rctx, root, "lib/" + name).exists:

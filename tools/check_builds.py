@@ -5,7 +5,9 @@ Usage: check_builds.py
 The lists of the CMake build have to be those of Bazel (cmake_sources.py). Bazel 9
 has no C++ rules of its own, nor CcInfo and cc_common: each file has to load those
 that it uses. Python files have to parse. version.h, MODULE.bazel and CHANGELOG.md
-have to agree on the version. Sources that leave products of matrices and the like
+have to agree on the version, and port/libtorch_version.h with the file of LibTorch's
+versions. Objects that Bazel has made may have no symbols of Gloo but those that
+LibTorch exports and that depend on no layout. Sources that leave products of matrices and the like
 to LibTorch have to say in libtorch_products.txt why they may. Prints what is wrong
 and exits with 1.
 """
@@ -100,6 +102,54 @@ def check_versions():
             yield f"{file}: the version is {found}, in version.h {version}"
 
 
+def check_libtorch_versions():
+    header = (ROOT / "port/libtorch_version.h").read_text(encoding="utf-8")
+    page = (ROOT / "port/libtorch_versions.txt").read_text(encoding="utf-8")
+    for name, pattern in {
+        "oldest": r"static_assert\(TALLY_LIBTORCH_AT_LEAST\((\d+), (\d+)\)",
+        "cxx20": r"#if TALLY_LIBTORCH_AT_LEAST\((\d+), (\d+)\) && __cplusplus",
+    }.items():
+        wanted = re.search(rf"^{name} (.+)$", page, re.M)[1]
+        found = re.search(pattern, header)
+        if not found or ".".join(found.groups()) != wanted:
+            yield f"port/libtorch_version.h: {name} is not {wanted}, as in libtorch_versions.txt"
+
+
+# Of Gloo's own classes; those of LibTorch have others' names around.
+OF_GLOO = re.compile(r"^(?:(?:vtable|typeinfo|typeinfo name|VTT) for )?(?:non-virtual thunk to )?gloo::")
+ALLOWED = {"gloo::Context::closeConnections()"}
+TABLE_OF_STORE = re.compile(r"(vtable|typeinfo) for c10d::ProcessGroupGloo::\w+$")
+
+
+def symbols_of_gloo(names):
+    """Those of the demangled names that no object of ours may have: what of Gloo is
+    compiled or called here by declarations that need not be LibTorch's."""
+    for name in names:
+        if TABLE_OF_STORE.match(name) or (OF_GLOO.match(name) and name not in ALLOWED):
+            yield name
+
+
+def check_gloo():
+    binaries = ROOT / "bazel-bin"
+    objects = [
+        str(path) for folder in ("port", "sync", "testing")
+        for path in sorted((binaries / folder).rglob("*.o"))
+    ]
+    if not any("/port/" in path for path in objects):
+        yield "bazel-bin/port: there is no object to look for Gloo's symbols in: build //port/..."
+        return
+    listing = subprocess.run(
+        ["nm", "-C", "--format=posix", "--print-file-name", *objects],
+        check=True, stdout=subprocess.PIPE, text=True,
+    ).stdout
+    for line in listing.splitlines():
+        file, _, rest = line.partition(": ")
+        # Name, letter and, where it is defined, value and size.
+        name = re.sub(r" [A-Za-z](?: +[0-9a-f]*)*$", "", rest)
+        for found in symbols_of_gloo([name]):
+            yield f"{pathlib.Path(file).relative_to(binaries)}: {found}: see port/gloo"
+
+
 def check_products():
     """Each source with such calls is in the list, and nothing else is."""
     page = "tools/libtorch_products.txt"
@@ -122,7 +172,8 @@ def check_products():
 
 
 def main():
-    found = [*check_loads(), *check_python(), *check_versions(), *check_products()]
+    found = [*check_loads(), *check_python(), *check_versions(),
+             *check_libtorch_versions(), *check_gloo(), *check_products()]
     for line in found:
         print(line)
     return 1 if found or cmake_sources.main(["--check"]) else 0

@@ -19,7 +19,7 @@ OUTPUT = ROOT / "cmake" / "sources.cmake"
 
 # Which folders make up a component; the next may use those before it.
 COMPONENTS = {
-    "sync": ["", "state", "sync"],
+    "sync": ["", "port", "state", "sync"],
     "metrics": ["metrics"],
     "files": ["files"],
     "sinks": ["sinks"],

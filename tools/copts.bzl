@@ -1,9 +1,12 @@
 """Compiler options of all of Tally's sources."""
 
+load("@libtorch//:version.bzl", "STANDARD")
+
 # -Werror is in .bazelrc: it is meant for this repository, not for a project
 # that builds Tally with a compiler we have not met.
 _COPTS = [
-    "-std=c++17",
+    # What the headers of this LibTorch need.
+    STANDARD,
     # A product and a sum round apart, whatever the processor: values and
     # discrete choices must not depend on where the compiler fuses them.
     "-ffp-contract=off",

@@ -62,8 +62,16 @@ class Layers:
             for each in table.get("exempt", ())
         ]
         self.never = table.get("never", [])
+        self.libtorch = table.get("libtorch", {"room": "", "private": [], "public": []})
         self.namespaces = table.get("namespaces", {})
         self._rooms = {}
+
+    def is_private(self, header):
+        """Whether a header is one of LibTorch's that only its room includes."""
+        def matches(kind):
+            return any(fnmatch.fnmatchcase(header, each) for each in self.libtorch[kind])
+
+        return matches("private") and not matches("public")
 
     def row(self, room):
         """The row of a room: its own, or the first pattern that it matches."""

@@ -134,6 +134,24 @@ class LayersTest(unittest.TestCase):
         body = {"top/top.cc": "namespace tally::internal {\n}\n"}
         self.assert_one(found_in({}, bodies=body), "top/top.cc:3: reopens tally::internal")
 
+    def test_private_headers_of_libtorch_are_for_one_room(self):
+        table = {"libtorch": {"room": "state", "private": ["torch/csrc/*", "*/impl/*"],
+                              "public": ["torch/csrc/good.h"]}}
+        lines = ("#include <torch/csrc/good.h>\n#include <torch/torch.h>\n"
+                 "#include <torch/csrc/bad.h>\n")
+        found = found_in({}, table, {"top/top.cc": lines})
+        self.assert_one(found, "top/top.cc:5: torch/csrc/bad.h is private to LibTorch", "state/")
+        found = found_in({}, table, {"face/face.h": "#include <c10/core/impl/guard.h>\n"})
+        self.assert_one(found, "face/face.h:3: c10/core/impl/guard.h is private")
+        self.assertEqual(found_in({}, table, {"state/state.h": lines}), [])
+
+    def test_one_room_asks_for_the_version_of_libtorch(self):
+        table = {"libtorch": {"room": "state", "private": [], "public": []}}
+        for line in ("#if TORCH_VERSION_MINOR > 12\n", "#  elif TALLY_LIBTORCH_AT_LEAST(2, 12)\n"):
+            found = found_in({}, table, {"top/top.cc": line})
+            self.assert_one(found, "top/top.cc:3: only state/ asks for LibTorch's version")
+            self.assertEqual(found_in({}, table, {"state/state.h": line}), [])
+
     def test_modules_of_python_form_no_circle(self):
         found = list(check_layers.check_python({
             "python/tally/__init__.py": "from tally._one import x\nfrom tally import _two\n",

@@ -17,7 +17,7 @@ import zipfile
 RULES = [
     (r"torch/include/(.+)", r"include/\1"),
     (r"torch/lib/(libc10\.so|libtorch_cpu\.so|libgomp\.so\.1)", r"lib/\1"),
-    (r"nvidia/cu13/lib/(libcudart\.so\.13|libcupti\.so\.13)", r"lib/\1"),
+    (r"nvidia/(?:cu13|cuda_\w+)/lib/((?:libcudart|libcupti)\.so\.1[23])", r"lib/\1"),
     (r"([^/]+)\.dist-info/licenses/(.+)", r"licenses/\1/\2"),
 ]
 

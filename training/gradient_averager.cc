@@ -4,8 +4,6 @@
 #include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <torch/csrc/autograd/utils/lambda_post_hook.h>
-#include <torch/csrc/autograd/variable.h>
 #include <torch/nn/module.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "tally/port/autograd.h"
 #include "tally/state/outside_inference.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/base/condition.h"
@@ -197,11 +196,6 @@ class GradientAverager::Averaging {
     summing_ = std::make_unique<Summing>(buckets_, *communicator_);
   }
 
-  ~Averaging() {
-    for (const auto& [accumulator, hook] : hooks_) {
-      accumulator->del_post_hook(hook);
-    }
-  }
   Averaging(const Averaging&) = delete;
   Averaging& operator=(const Averaging&) = delete;
 
@@ -230,16 +224,10 @@ class GradientAverager::Averaging {
 
   /// Fills a place whenever a backward pass is through with the parameter.
   void watch(std::size_t parameter, std::size_t bucket, at::Tensor place) {
-    auto accumulator =
-        torch::autograd::impl::grad_accumulator(parameters_[parameter]);
-    const auto hook = accumulator->add_post_hook(
-        std::make_unique<torch::autograd::utils::LambdaPostHook>(
-            [=](const torch::autograd::variable_list& outputs,
-                const torch::autograd::variable_list&) {
-              arrive(parameter, bucket, place);
-              return outputs;
-            }));
-    hooks_.emplace_back(std::move(accumulator), hook);
+    hooks_.emplace_back(parameters_[parameter],
+                        [this, parameter, bucket, place = std::move(place)] {
+                          arrive(parameter, bucket, place);
+                        });
   }
 
   void begin() {
@@ -352,8 +340,6 @@ class GradientAverager::Averaging {
   std::shared_ptr<sync::Communicator> communicator_;
   std::vector<at::Tensor> parameters_;
   std::vector<Bucket> buckets_;
-  std::vector<std::pair<std::shared_ptr<torch::autograd::Node>, std::uintptr_t>>
-      hooks_;
   std::mutex mutex_;
   bool is_active_ = false;
   std::vector<bool> arrived_;
@@ -362,6 +348,7 @@ class GradientAverager::Averaging {
   std::string bits_;                  // parameters that have a gradient
   std::exception_ptr failure_;
   std::unique_ptr<Summing> summing_;
+  std::vector<port::AccumulatedHook> hooks_;  // destroyed first
 };
 
 GradientAverager::GradientAverager(const std::vector<at::Tensor>& parameters,

@@ -10,7 +10,6 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <c10/util/FunctionRef.h>
-#include <torch/csrc/autograd/saved_variable.h>
 
 #include <cstring>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/port/autograd.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/reduce.h"
@@ -132,7 +132,7 @@ at::Tensor normalize(const at::Tensor& input, const BatchNormTensors& tensors,
 // What backward needs of one call.
 class Normalization : public std::enable_shared_from_this<Normalization> {
  public:
-  using Saved = torch::autograd::SavedVariable;
+  using Saved = port::SavedVariable;
 
   Normalization(const sync::Call& call, std::int64_t sequence,
                 const at::Tensor& input, const BatchNormTensors& tensors,

@@ -1,10 +1,12 @@
 #pragma once
 
-#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
+
+#include "tally/port/float32_products.h"
 
 namespace tally::losses::internal {
 
@@ -27,13 +29,7 @@ class NearestBound {
              (wide ? std::numeric_limits<double>::min()
                    : std::numeric_limits<float>::min());
     if (!wide && on_cpu) {
-      // torch.set_float32_matmul_precision: factors may be truncated first.
-      using at::Float32Precision;
-      const Float32Precision precision = at::globalContext().float32Precision(
-          at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
-      const double lost = precision == Float32Precision::BF16   ? 0x1p-7
-                          : precision == Float32Precision::TF32 ? 0x1p-10
-                                                                : 0;
+      const double lost = port::float32_truncation();
       relative_ += (1 + relative_) * (2 + lost) * lost;
     }
     if (relative_ == kUnknown) largest_ = -1;

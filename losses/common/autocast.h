@@ -1,7 +1,8 @@
 #pragma once
 
 #include <c10/core/DispatchKeySet.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include "tally/port/guards.h"
 
 namespace tally::losses::internal {
 
@@ -12,7 +13,7 @@ namespace tally::losses::internal {
 /// are cast; LibTorch advises against it.
 class AutocastOff {
  private:
-  c10::impl::ExcludeDispatchKeyGuard guard_{c10::autocast_dispatch_keyset};
+  port::ExcludeDispatchKeys guard_{c10::autocast_dispatch_keyset};
 };
 
 }  // namespace tally::losses::internal

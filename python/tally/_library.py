@@ -7,6 +7,16 @@ import os
 
 from tally._build import TORCH, VERSION
 
+_BUILT = f"tally {VERSION} was built for torch {TORCH}"
+_WAYS_OUT = (
+    f"pip install 'torch=={TORCH}.*', or build the wheel for the other: "
+    "LIBTORCH=<its torch folder> tools/wheel"
+)
+
+
+def _fits(version):
+    return (version + ".").startswith(TORCH + ".")
+
 
 def _check_torch():
     """Another torch would fail with the name of a C++ symbol."""
@@ -14,16 +24,32 @@ def _check_torch():
         found = importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
         found = "unknown" if importlib.util.find_spec("torch") else "none"
-    if not (found + ".").startswith(TORCH + "."):
+    if not _fits(found):
+        raise ImportError(f"{_BUILT}, and found {found}: {_WAYS_OUT}")
+
+
+def _import_torch():
+    """What is installed need not be what is imported."""
+    try:
+        import torch
+    except Exception as error:
         raise ImportError(
-            f"tally {VERSION} needs torch {TORCH}, and found {found}: "
-            f"pip install 'torch=={TORCH}.*'"
+            f"{_BUILT}, which is installed and cannot be imported: {error}; once "
+            "python -c 'import torch' works, so does tally"
+        ) from error
+    version = str(getattr(torch, "__version__", "unknown"))
+    if not _fits(version):
+        installed = importlib.metadata.version("torch")
+        raise ImportError(
+            f"{_BUILT}, and there are two: torch {installed} is installed, and "
+            f"{torch.__file__}, which comes first on sys.path, is {version}: take "
+            "one of them off the path"
         )
+    return torch
 
 
 _check_torch()
-
-import torch  # noqa: E402
+torch = _import_torch()
 
 torch.ops.load_library(os.path.join(os.path.dirname(__file__), "libtally_python.so"))
 

@@ -30,6 +30,16 @@ SyncErrorCode classify_transport_message(const std::string& message) {
   return SyncErrorCode::kTransport;
 }
 
+std::string without_advice(std::string message) {
+  // Sentences before it may be needed: "... 0 bytes. Connection was likely
+  // ...".
+  const std::size_t advice = message.find(" This is typically caused by ");
+  if (advice == std::string::npos) return message;
+  message.resize(advice);
+  if (!message.empty() && message.back() == '.') message.pop_back();
+  return message;
+}
+
 void survive_broken_pipes() {
   struct sigaction action {};
   sigaction(SIGPIPE, nullptr, &action);

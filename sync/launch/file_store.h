@@ -38,6 +38,7 @@ class FileStore final : public c10d::Store {
   void wait(const std::vector<std::string>& keys) override;
   void wait(const std::vector<std::string>& keys,
             const std::chrono::milliseconds& timeout) override;
+  using c10d::Store::append;
   using c10d::Store::compareSet;
   using c10d::Store::set;
 

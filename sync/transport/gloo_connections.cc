@@ -5,33 +5,15 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <system_error>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#include <vector>
 
+#include "tally/port/gloo.h"
 #include "tally/sync/transport/sockets_opened.h"
 
 namespace tally::sync::internal {
-namespace {
-
-// Only derived classes may name them.
-struct Contexts : c10d::ProcessGroupGloo {
-  static std::vector<std::shared_ptr<::gloo::Context>>& of(
-      c10d::ProcessGroupGloo& group) {
-    return group.*(&Contexts::contexts_);
-  }
-};
-
-}  // namespace
 
 void close_connections(c10d::Backend& backend) {
-  auto* const gloo = dynamic_cast<c10d::ProcessGroupGloo*>(&backend);
-  if (gloo == nullptr) {
-    backend.abort();
-    return;
-  }
-  for (const auto& context : Contexts::of(*gloo)) context->closeConnections();
+  if (!port::close_gloo_connections(backend)) backend.abort();
 }
 
 namespace {

@@ -210,13 +210,15 @@ class MemoryGroup::Member final : public Communicator,
   std::function<void()> do_start_all_gather(const at::Tensor& input,
                                             at::Tensor& output,
                                             milliseconds limit) override {
-    return [=, to = output]() mutable { do_all_gather(input, to, limit); };
+    return [this, input, to = output, limit]() mutable {
+      do_all_gather(input, to, limit);
+    };
   }
 
   std::function<void()> do_start_send_receive(const at::Tensor& send, int,
                                               at::Tensor& receive, int from,
                                               milliseconds limit) override {
-    return [=, to = receive]() mutable {
+    return [this, send, to = receive, from, limit]() mutable {
       meet_with({"send_receive", send}, "send_receive", limit,
                 [&](const auto& offers) { to.copy_(offers[from].tensor); });
     };

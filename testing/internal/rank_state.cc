@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
 
+#include "tally/port/gloo.h"
 #include "tally/state/joined.h"
 
 namespace tally::testkit {
@@ -70,16 +70,13 @@ c10::intrusive_ptr<c10d::ProcessGroup> RankState::process_group() {
   if (process_group_) return process_group_;
   auto store = c10::make_intrusive<c10d::PrefixStore>("tally_process_group",
                                                       host_.store());
-  auto options = c10d::ProcessGroupGloo::Options::create(timeout_);
-  options->devices.push_back(
-      c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
-  auto backend =
-      c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank_, size_, options);
+  const auto backend =
+      port::make_gloo_backend(store, rank_, size_, timeout_, {"127.0.0.1", ""});
   // Nobody may end while others still look up addresses.
   backend->barrier()->wait();
   process_group_ = c10::make_intrusive<c10d::ProcessGroup>(store, rank_, size_);
   process_group_->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
-                             c10::intrusive_ptr<c10d::Backend>(backend));
+                             backend);
   process_group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   return process_group_;
 }

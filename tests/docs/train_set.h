@@ -5,7 +5,7 @@
 
 #include <cstddef>
 #include <optional>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 // What the examples of the documentation call train_set and test_set.
 struct TrainSet : torch::data::datasets::Dataset<TrainSet> {
@@ -14,4 +14,4 @@ struct TrainSet : torch::data::datasets::Dataset<TrainSet> {
 };
 inline TrainSet train_set, test_set;
 // And a group of the program's own.
-inline c10::intrusive_ptr<c10d::ProcessGroupGloo> group;
+inline c10::intrusive_ptr<c10d::ProcessGroup> group;

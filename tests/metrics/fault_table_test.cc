@@ -5,9 +5,9 @@
 #include <chrono>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "tally/metrics/metric.h"
+#include "tally/port/gloo.h"
 #include "tally/sync/process_group.h"
 #include "tally/testing/ranks_test.h"
 #include "tally/tests/testing/deadlines.h"
@@ -194,12 +194,10 @@ RANKS_TEST(FaultTableTest, SubgroupLeavesOutItsNonMembers, 3) {
     EXPECT_SYNC_ERROR(sync::make_communicator(group),
                       SyncErrorCode::kInvalidUse);
   } else {
-    auto gloo = c10d::ProcessGroupGloo::Options::create();
-    gloo->devices.push_back(
-        c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
-    group->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
-                      c10::make_intrusive<c10d::ProcessGroupGloo>(
-                          store, self.rank() / 2, 2, gloo));
+    group->setBackend(
+        at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
+        port::make_gloo_backend(store, self.rank() / 2, 2,
+                                testkit::kLongTimeout, {"127.0.0.1", ""}));
     SampleTensorSum pair(NoOptions(), MetricOptions().communicator(
                                           sync::make_communicator(group)));
     pair.update(number(self.rank()));

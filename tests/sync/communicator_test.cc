@@ -72,6 +72,22 @@ TEST(TransportErrorsTest, TellsEventsApartByText) {
             SyncErrorCode::kTransport);
 }
 
+TEST(SyncErrorTest, MessagesOfTheTransportEndBeforeItsAdvice) {
+  // As LibTorch 2.15 has it.
+  EXPECT_EQ(internal::without_advice(
+                "[gloo/transport/tcp/pair.cc:547] Connection closed by peer "
+                "[127.0.0.1]:25911. This is typically caused by a remote "
+                "worker crashing. Check the logs of the remote worker before "
+                "reporting an error. GLHF!"),
+            "[gloo/transport/tcp/pair.cc:547] Connection closed by peer "
+            "[127.0.0.1]:25911");
+  const std::string whole =
+      "Failed to recv, got 0 bytes. Connection was likely closed. Did the "
+      "remote server shutdown or crash?";
+  EXPECT_EQ(internal::without_advice(whole), whole);
+  EXPECT_EQ(internal::without_advice(" This is typically caused by x"), "");
+}
+
 TEST(SingleProcessCommunicatorTest, CollectivesAreCopies) {
   auto alone = single_process_communicator();
   EXPECT_EQ(alone->rank(), 0);

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include "tally/port/gloo.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/process_group.h"
 #include "tally/testing/thread_ranks.h"
@@ -80,14 +80,9 @@ TEST(DuplicateErrorsTest, OneGroupMayEndAndTheOtherGoesOn) {
 TEST(DuplicateErrorsTest, OthersThanTallysOwnAreRefused) {
   const auto store = c10::make_intrusive<c10d::HashStore>();
   run_thread_ranks(2, [&](const auto& memory) {
-    using c10d::ProcessGroupGloo;
-    auto options = ProcessGroupGloo::Options::create(std::chrono::seconds(20));
-    options->devices.push_back(
-        ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
-    const c10::intrusive_ptr<c10d::Backend> backend =
-        c10::make_intrusive<ProcessGroupGloo>(store, memory->rank(),
-                                              memory->size(), options);
-    const auto group = make_communicator(backend);
+    const auto group = make_communicator(
+        port::make_gloo_backend(store, memory->rank(), memory->size(),
+                                std::chrono::seconds(20), {"127.0.0.1", ""}));
     EXPECT_THAT(refusal_of([&] { duplicate(group); }),
                 HasSubstr("expected a communicator that Tally connected, got"));
     EXPECT_EQ(sum_over(*group, 1), 2);

@@ -12,8 +12,8 @@
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include "tally/port/gloo.h"
 #include "tally/sync/gloo.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/deadlines.h"
@@ -238,15 +238,12 @@ TEST(RendezvousTest, DifferentWorldSizesFailEveryRankAtOnce) {
   }
 }
 
-c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo_backend(
+c10::intrusive_ptr<c10d::Backend> gloo_backend(
     const c10::intrusive_ptr<c10d::Store>& store, const std::string& prefix,
     int rank, int size) {
-  auto options = c10d::ProcessGroupGloo::Options::create();
-  options->devices.push_back(
-      c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(
+  return port::make_gloo_backend(
       c10::make_intrusive<c10d::PrefixStore>(prefix, store), rank, size,
-      options);
+      kLongTimeout, {"127.0.0.1", ""});
 }
 
 int sum_of_ranks(Communicator& communicator, int rank) {
@@ -261,15 +258,9 @@ TEST(ProcessGroupTest, ExistingBackendGroupAndSubgroupWork) {
     const int rank = self->rank();
     auto backend = gloo_backend(store, "all", rank, 3);
     auto group = c10::make_intrusive<c10d::ProcessGroup>(store, rank, 3);
-    group->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
-                      c10::intrusive_ptr<c10d::Backend>(backend));
+    group->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO, backend);
     EXPECT_EQ(sum_of_ranks(*make_communicator(group), rank), 3);
-    EXPECT_EQ(sum_of_ranks(*make_communicator(
-                               c10::intrusive_ptr<c10d::Backend>(backend)),
-                           rank),
-              3);
-    const c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo = backend;
-    EXPECT_EQ(sum_of_ranks(*make_communicator(gloo), rank), 3);
+    EXPECT_EQ(sum_of_ranks(*make_communicator(backend), rank), 3);
     if (rank == 1) return;
     c10::intrusive_ptr<c10d::Backend> ends =
         gloo_backend(store, "ends", rank / 2, 2);
@@ -305,18 +296,25 @@ TEST(ProcessGroupTest, NonMemberIsRefusedWithoutACollective) {
   refused(c10::make_intrusive<c10d::ProcessGroup>(store, -1, 2));
 }
 
+class OwnBackend : public c10d::Backend {
+ public:
+  using c10d::Backend::Backend;
+  const std::string getBackendName() const override { return "own"; }
+};
+
 class OwnGroup : public c10d::ProcessGroup {
  public:
   using c10d::ProcessGroup::ProcessGroup;
 };
 
-TEST(ProcessGroupTest, GroupsOfADerivedClassAreGroups) {
+TEST(ProcessGroupTest, GroupsAndBackendsOfADerivedClassWork) {
   const auto store = c10::make_intrusive<c10d::HashStore>();
   const auto own = c10::make_intrusive<OwnGroup>(store, 0, 1);
-  own->setBackend(
-      at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
-      c10::intrusive_ptr<c10d::Backend>(gloo_backend(store, "own", 0, 1)));
+  own->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
+                  gloo_backend(store, "own", 0, 1));
   EXPECT_EQ(make_communicator(own, kLongTimeout)->size(), 1);
+  const auto backend = c10::make_intrusive<OwnBackend>(0, 1);
+  EXPECT_EQ(make_communicator(backend, kLongTimeout)->size(), 1);
 }
 
 TEST(ProcessGroupTest, NullAndBackendlessGroupsAreValueErrors) {
@@ -324,7 +322,7 @@ TEST(ProcessGroupTest, NullAndBackendlessGroupsAreValueErrors) {
                c10::ValueError);
   EXPECT_THROW(make_communicator(c10::intrusive_ptr<c10d::ProcessGroup>()),
                c10::ValueError);
-  EXPECT_THROW(make_communicator(c10::intrusive_ptr<c10d::ProcessGroupGloo>()),
+  EXPECT_THROW(make_communicator(c10::intrusive_ptr<OwnBackend>()),
                c10::ValueError);
   auto store = c10::make_intrusive<c10d::HashStore>();
   EXPECT_THROW(

@@ -1,0 +1,3 @@
+#pragma once
+
+// Included by c10d/ProcessGroupGloo.hpp, which uses nothing of it.
