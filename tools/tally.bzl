@@ -81,6 +81,8 @@ def _include_prefix():
     package = native.package_name()
     return "tally/" + package if package else "tally"
 
+_VECTOR_TARGETS = str(Label("//metrics/common:vector_targets"))
+
 def tally_cc_library(
         name,
         srcs = [],
@@ -105,8 +107,8 @@ def tally_cc_library(
       joined: how many sources are compiled as one at most.
       pch: the header of tools/pch that the sources begin with, if any.
       textual_hdrs: files that sources include.
-      vectorized: whether Highway compiles the sources once more for each vector
-        target.
+      vectorized: whether Highway compiles the sources once more for each of the
+        targets in metrics/common/vector_targets.h.
       **kwargs: visibility, testonly, alwayslink, tags and so on, as in
         cc_library.
     """
@@ -141,7 +143,7 @@ def tally_cc_library(
         linkopts = OPENMP + linkopts,
         # No shared library beside each archive: it would only cost a link.
         linkstatic = True,
-        deps = pch_deps + deps,
+        deps = pch_deps + deps + ([_VECTOR_TARGETS] if vectorized else []),
         **kwargs
     )
 

@@ -1,7 +1,5 @@
 #include "tally/losses/common/tile_kernels.h"
-
-// Two vector targets beside the baseline: more would only cost compile time.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#include "tally/metrics/common/vector_targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "losses/common/same_label_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep

@@ -3,12 +3,10 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 
-#ifdef __SSE__
-#include <xmmintrin.h>
-#endif
-
 #include <algorithm>
 #include <cstdint>
+
+#include "tally/losses/common/no_subnormals.h"
 
 /// Matrices of products, computed one tile at a time.
 namespace tally::losses::internal {
@@ -23,22 +21,6 @@ void for_each_range(std::int64_t total, std::int64_t size, const Body& body) {
     body(first, std::min(size, total - first));
   }
 }
-
-/// Flushes subnormal results on this thread to 0 during its lifetime: they
-/// occur in gradients of well-separated pairs, and would slow down matrix
-/// products a hundredfold.
-class NoSubnormals {
- public:
-#ifdef __SSE__
-  NoSubnormals() { _mm_setcsr(before_ | _MM_FLUSH_ZERO_ON); }
-  ~NoSubnormals() { _mm_setcsr(before_); }
-  NoSubnormals(const NoSubnormals&) = delete;
-  NoSubnormals& operator=(const NoSubnormals&) = delete;
-
- private:
-  unsigned before_ = _mm_getcsr();
-#endif
-};
 
 /// Calls body(first, count, thread) for ranges of a tile's rows, on all
 /// threads.

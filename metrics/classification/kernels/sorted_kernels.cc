@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-// Two vector targets beside the baseline: more would only cost compile time.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#include "tally/metrics/common/vector_targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "metrics/classification/kernels/sorted_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep

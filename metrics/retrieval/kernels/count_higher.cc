@@ -1,7 +1,6 @@
 #include "tally/metrics/retrieval/kernels/count_higher.h"
 
-// Two vector targets beside the baseline: more would only cost compile time.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#include "tally/metrics/common/vector_targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "metrics/retrieval/kernels/count_higher.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
