@@ -105,6 +105,13 @@ std::string JsonFault::words() const {
   return "something else" + where;
 }
 
+std::string json_overflow(const std::exception& error) {
+  const std::string what = error.what();
+  const std::size_t begin = what.find('\'') + 1;
+  return "the number " + what.substr(begin, what.rfind('\'') - begin) +
+         ", which is too large";
+}
+
 std::string json_place(const std::exception& error) {
   const std::string what = error.what();
   const std::size_t begin = what.find("line ");

@@ -18,6 +18,9 @@ struct JsonFault {
   std::string words() const;
 };
 
+/// "the number 1e999, which is too large", of nlohmann's out_of_range.
+std::string json_overflow(const std::exception& error);
+
 /// "line 1, column 2", as the parser's error has it.
 std::string json_place(const std::exception& error);
 

@@ -89,6 +89,9 @@ Json parse_json(std::string_view text) {
         text, [keys](int depth, Json::parse_event_t event, Json& parsed) {
           return (*keys)(depth, event, parsed);
         });
+  } catch (const Json::out_of_range& error) {
+    TORCH_CHECK_VALUE(false, kOwner, ": expected JSON, got ",
+                      internal::json_overflow(error));
   } catch (const Json::parse_error& error) {
     TORCH_CHECK_VALUE(false, kOwner, ": ", internal::json_place(error),
                       ": expected JSON, got ",

@@ -139,7 +139,8 @@ TEST(PlanTest, SaysWhatIsWrong) {
             "plan: expected the format table or json, got csv");
   EXPECT_THAT(plan_error({"mcnemar", "--first-only", "0.1", "--second-only",
                           "0.1", "--power", "0.8"}),
-              HasSubstr("expected rates that differ, got 0.1 twice"));
+              HasSubstr("plan mcnemar: expected --first-only and --second-only "
+                        "that differ, got 0.1 twice"));
   EXPECT_THAT(
       plan_error({"width", "--proportion", "0.5", "--width", "0.000001"}),
       HasSubstr("more than 10000000 rows would be needed"));

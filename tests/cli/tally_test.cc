@@ -382,7 +382,7 @@ TEST(TallyTest, SaysWhatIsWrongWithArgumentsAndFiles) {
            "--inputs", target, target},
           "expected a tensor of at most 512 MB for files of this size");
   refusal({"--config", target, "--inputs", preds},
-          "target.npy: config: expected JSON");
+          "target.npy: expected text in UTF-8, got a NumPy array");
   refusal({"--metrics",
            accuracy + "; b=MulticlassAUROC(num_classes=3); MeanSquaredError",
            "--csv", data_file("predictions.csv"), "--columns", "id,target"},
