@@ -16,7 +16,8 @@ constexpr Wording kWordings[] = {
     // The metric's name twice: as a member, and by itself.
     {"\\b(\\w+): \\1\\b", "$1"},
     {"\\bIntervalMetric: ", "--interval: "},
-    {"\\b(SlicedMetric|SliceComparison): ", "--by: "},
+    {"\\bSlicedMetric: ", "--by: "},
+    {"\\bSliceComparison: ", ""},  // behind what is not compared
     {"\\bcompare groups with SliceComparison\\b", "compare groups with --by"},
     {"\\b(need|use) grouped\\b", "$1 --groups"},
     {"\\bfor grouped rows\\b", "with --groups"},

@@ -20,6 +20,8 @@ bool begins(std::string_view text, std::string_view word) {
 
 bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)); }
 
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)); }
+
 /// A piece of the text in quotes, with ? for what is not ASCII or printed.
 std::string shown(std::string_view text) {
   std::string piece = "'";
@@ -39,15 +41,16 @@ std::string_view word_at(std::string_view text, std::size_t at) {
   return {};
 }
 
-/// " as 'score'", the key in front of a value; empty in lists.
+/// " as 'score'", the key in front of a value, or of the list that it is in;
+/// empty without one.
 std::string key_of(std::string_view text, std::size_t value) {
-  const auto back = [&](std::size_t end) {
-    while (end > 0 && is_blank(text[end - 1])) --end;
-    return end;
-  };
-  std::size_t end = back(value);
-  if (end == 0 || text[end - 1] != ':') return "";
-  end = back(end - 1);
+  const std::size_t colon = text.rfind(':', value);
+  if (colon == text.npos ||
+      text.substr(colon, value - colon).find_first_of("{}\"") != text.npos) {
+    return "";
+  }
+  std::size_t end = colon;
+  while (end > 0 && is_blank(text[end - 1])) --end;
   if (end < 2 || text[end - 1] != '"') return "";
   const std::size_t first = text.rfind('"', end - 2);
   return first == text.npos
@@ -88,6 +91,9 @@ std::string JsonFault::words() const {
     return "more behind the end of a value" + where;
   }
   std::size_t before = at;
+  while (before > 0 && is_letter(text[before - 1])) --before;
+  const bool is_word = is_letter(rest[0]);
+  if (!is_word) before = at;
   while (before > 0 && is_blank(text[before - 1])) --before;
   const char last = before == 0 ? '\0' : text[before - 1];
   if (last == ',' && (rest[0] == '}' || rest[0] == ']')) {
@@ -95,7 +101,7 @@ std::string JsonFault::words() const {
   }
   if (last == ',' && rest[0] == ',') return "two commas" + where;
   if (begins(rest, "'")) return "' in place of \"" + where;
-  if (last == '"' && std::isalnum(static_cast<unsigned char>(rest[0])) != 0) {
+  if (last == '"' && (is_word || rest[0] == ':')) {
     return "a text that lacks a \", or has one without \\ in front" + where;
   }
   if (last == '}' || says(error, "expected ',' or") ||

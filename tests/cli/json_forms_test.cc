@@ -127,6 +127,12 @@ TEST(JsonLinesFormTest, WhatIsWrongInALineIsNamed) {
       {"{\"a\": \"0.2, \"b\": 1}",
        "a text that lacks a \", or has one without \\ in front at byte 14 "
        "('\": \"0.2, \"b\": 1}')"},
+      {"{\"a\": \"0.2,target\": 1}",
+       "a text that lacks a \", or has one without \\ in front at byte 19 "
+       "('.2,target\": 1}')"},
+      {"{\"a\":\"2,\"target\":0}",
+       "a text that lacks a \", or has one without \\ in front at byte 11 "
+       "('{\"a\":\"2,\"target\":0}')"},
       {"{\"a\": 1} {\"a\": 2}",
        "more behind the end of a value at byte 10 ('{\"a\": 1} {\"a\": 2}'); "
        "jq -c . FILE writes each object in one line"},
@@ -140,7 +146,7 @@ TEST(JsonLinesFormTest, WhatIsWrongInALineIsNamed) {
        "JSON"},
       {"{\"a\": 1e999}", "the number 1e999, which is too large"},
       {"{\"a\": True}", "True as 'a', which JSON writes true"},
-      {"{\"a\": [None]}", "None, which JSON writes null"},
+      {"{\"a\": [None]}", "None as 'a', which JSON writes null"},
       {"{\"a\": 1 \"b\": 2}",
        "no comma between values at byte 11 ('{\"a\": 1 \"b\": 2}')"},
       {"{\"a\": \"b\tc\"}",

@@ -127,7 +127,7 @@ TEST_F(TallyMessagesTest, AConfigThatIsNoJsonSaysWhere) {
   EXPECT_EQ(refusal({"--config", bad, "--csv", csv_}),
             "tally: " + bad +
                 ": line 2, column 10: expected JSON, got a comma in front of } "
-                "at byte 23 ('\"a\": \"A\",}}')\n");
+                "at byte 24 ('?\"a\": \"A\",}}')\n");
   EXPECT_THAT(refusal({"--config", csv_, "--csv", csv_}),
               HasSubstr("x.csv: line 1, column 1: expected JSON, got something "
                         "else at byte 1 ('pred,target,g"));

@@ -274,7 +274,7 @@ TEST(TallySlicesTest, SaysWhatItDoesNotKnow) {
   // Their bias in a small slice would be a difference.
   EXPECT_THAT(output("BinaryCalibrationError", "version"),
               HasSubstr("\nBinaryCalibrationError: slices are not compared: "
-                        "SliceComparison: BinaryCalibrationError has no "
+                        "BinaryCalibrationError has no "
                         "interval: the gaps of its bins"));
 }
 
@@ -308,11 +308,10 @@ TEST(TallySlicesTest, RefusesWhatCannotBeSliced) {
           ": --by: expected integers, texts or up to 100 "
           "numbers with fractions in column 'site', got 0.0 and more; "
           "put numbers into bins");
-  expect_refusal(
-      refusal("MinMaxMetric(metric=BinaryAccuracy())", "target"),
-      "SlicedMetric: expected a metric whose value does not depend on the "
-      "batches that rows come in, got "
-      "MinMaxMetric(metric=BinaryAccuracy(threshold=0.5, ");
+  expect_refusal(refusal("MinMaxMetric(metric=BinaryAccuracy())", "target"),
+                 "--by: expected a metric whose value does not depend on the "
+                 "batches that rows come in, got "
+                 "MinMaxMetric(metric=BinaryAccuracy(threshold=0.5, ");
 }
 
 }  // namespace
