@@ -106,7 +106,7 @@ TEST(TallyIntervalsTest, EvaluatesIntervals) {
   const auto table =
       run_program(evaluate({"-m", "BinaryAccuracy", "--csv", csv, "--columns",
                             "preds,target", "--interval", "0.95"}));
-  EXPECT_THAT(table.output, HasSubstr("95 % intervals of 40 rows: wilson\n"));
+  EXPECT_THAT(table.output, HasSubstr("95% intervals of 40 rows: wilson\n"));
   const auto lines = run_program(
       evaluate({"-m", "BinaryAccuracy", "--csv", csv, "--columns",
                 "preds,target", "--interval", "0.95", "--format", "csv"}));
@@ -244,7 +244,7 @@ TEST(TallySlicesTest, ComparesSlicesOfRowsAndOfGroups) {
               AllOf(HasSubstr("BinaryAccuracy: slices against all other rows\n"
                               "       rows  units  value   rest"),
                     HasSubstr("         p          q\nsouth   200     20"),
-                    HasSubstr("A unit is a group. Low and high: the 95 % "),
+                    HasSubstr("A unit is a group. Low and high: the 95% "),
                     HasSubstr("q: p adjusted for the 2 slices of this metric "
                               "(Benjamini and Hochberg).\n")));
   EXPECT_THAT(output({"--groups", "patient", "--format", "csv"}),
