@@ -10,8 +10,10 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "tally/cli/argument_values.h"
+#include "tally/files/column_list.h"
 #include "tally/files/file_list.h"
 #include "tally/files/input_file.h"
 #include "tally/metrics/common/did_you_mean.h"
@@ -67,7 +69,10 @@ Arguments parse_describe(const std::vector<std::string>& words) {
   }
   TORCH_CHECK_VALUE(
       names == 1 || (names == 0 && arguments.format == Format::kJson),
-      "describe: expected the name of one metric, got ", names);
+      "describe: expected the name of one metric or loss, such as BinaryAUROC, "
+      "got ",
+      names == 0 ? "none" : std::to_string(names),
+      "; tally list has all, --format json describes them");
   if (names == 1) arguments.name = arguments.words[0];
   arguments.words.clear();
   return arguments;
@@ -149,13 +154,13 @@ char parse_delimiter(const std::string& text) {
 std::vector<std::string> parse_list(const std::string& option, const char* what,
                                     const std::string& text) {
   std::vector<std::string> list;
-  std::istringstream items(text);
-  for (std::string item; std::getline(items, item, ',');) {
+  for (std::string& each : files::split_list(option, text)) {
+    std::string item = files::unquoted(std::move(each));
     TORCH_CHECK_VALUE(!item.empty() && std::find(list.begin(), list.end(),
                                                  item) == list.end(),
                       option, ": expected each ", what, " once, got '", item,
                       "'", item.empty() ? "" : " twice");
-    list.push_back(item);
+    list.push_back(std::move(item));
   }
   return list;
 }
@@ -314,9 +319,10 @@ std::string user_path(const std::string& path) {
 }
 
 bool is_json_lines(const Arguments& arguments) {
-  return !arguments.inputs.empty() && arguments.input_names.empty() &&
-         std::all_of(arguments.inputs.begin(), arguments.inputs.end(),
-                     has_json_lines_name);
+  return arguments.are_json_lines ||
+         (!arguments.inputs.empty() && arguments.input_names.empty() &&
+          std::all_of(arguments.inputs.begin(), arguments.inputs.end(),
+                      has_json_lines_name));
 }
 
 bool is_archive(const Arguments& arguments) {

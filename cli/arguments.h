@@ -36,6 +36,7 @@ struct Arguments {
   std::string config;
   std::vector<std::string> inputs;
   std::vector<std::string> input_names;  // of all inputs, or none
+  bool are_json_lines = false;           // the inputs, whatever their names
   std::vector<std::string> coco;         // annotations and results
   std::vector<std::string> folders;      // of the images of coco, or none
   std::vector<std::string> csv;          // files, folders and patterns
@@ -65,8 +66,8 @@ struct Arguments {
   std::map<std::string, double> numbers;  // of a plan, by option
 };
 
-/// Whether the inputs are those of files of JSON lines, .jsonl or .ndjson, or
-/// of a folder of them.
+/// Whether the inputs are those of files of JSON lines: of --jsonl, or named
+/// .jsonl or .ndjson, or of a folder of these.
 bool is_json_lines(const Arguments& arguments);
 
 /// Whether they are the arrays of one .npz file.

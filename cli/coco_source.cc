@@ -18,17 +18,25 @@ namespace tally::cli {
 namespace {
 
 constexpr const char* kMeanAveragePrecision = "MeanAveragePrecision";
+constexpr std::string_view kByLVIS = "LVISAveragePrecision";
 constexpr std::string_view kImageIds = "image_ids";
+
+/// What metrics need of the files.
+struct Wants {
+  std::set<ObjectShape> shapes;
+  files::CocoNeeds needs = {/*scores=*/false, /*judged_labels=*/false};
+  bool has_ids = false;
+};
 
 class CocoSource final : public Source {
  public:
-  CocoSource(const Arguments& arguments, const std::set<ObjectShape>& shapes,
-             bool has_ids)
+  CocoSource(const Arguments& arguments, const Wants& wants)
       : paths_(coco_paths(arguments)),
         files_(paths_.front(),
                std::vector<std::string>(paths_.begin() + 1, paths_.end()),
-               shapes) {
-    if (has_ids) names_.emplace_back(kImageIds);
+               wants.shapes, wants.needs),
+        has_judged_labels_(wants.needs.judged_labels) {
+    if (wants.has_ids) names_.emplace_back(kImageIds);
   }
 
   std::int64_t rows() const override { return files_.image_ids().numel(); }
@@ -44,17 +52,29 @@ class CocoSource final : public Source {
       paths.push_back(paths_[file + 1]);
     }
     if (paths.empty()) paths.push_back(paths_.front());
-    return c10::Join(" and ", paths) + ", image " +
-           std::to_string(files_.image_ids()[row].item<std::int64_t>());
+    return c10::Join(" and ", paths) + image_words(row);
+  }
+  std::string value_place(std::int64_t row, std::int64_t input) override {
+    return input == kTarget ? paths_.front() + image_words(row) : place(row);
   }
   std::string file_names() const override { return c10::Join(", ", paths_); }
   const files::Categories& categories() const override {
     return files_.categories();
   }
+  std::vector<std::pair<std::string, std::string>> options() const override {
+    std::vector<std::pair<std::string, std::string>> options;
+    for (const auto& [name, frequency] : kFrequencies) {
+      const auto labels = files_.labels_of(frequency);
+      if (labels.empty()) continue;
+      options.emplace_back(name, "[" + c10::Join(", ", labels) + "]");
+    }
+    return options;
+  }
   std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
     std::vector<InputValue> inputs = {
         InputValue::of(files_.preds(begin, end)),
-        InputValue::of(files_.target(begin, end))};
+        has_judged_labels_ ? InputValue::of(files_.target_images(begin, end))
+                           : InputValue::of(files_.target(begin, end))};
     if (names_.size() > inputs.size()) {
       inputs.push_back(InputValue::of(files_.image_ids().slice(0, begin, end)));
     }
@@ -62,8 +82,19 @@ class CocoSource final : public Source {
   }
 
  private:
+  static constexpr std::int64_t kTarget = 1;
+  /// Options of LVIS's rules, and what its files call these categories.
+  static constexpr std::pair<const char*, const char*> kFrequencies[] = {
+      {"rare_labels", "r"}, {"common_labels", "c"}, {"frequent_labels", "f"}};
+
+  std::string image_words(std::int64_t row) const {
+    return ", image " +
+           std::to_string(files_.image_ids()[row].item<std::int64_t>());
+  }
+
   std::vector<std::string> paths_;  // of annotations, and of results
   files::CocoFiles files_;
+  bool has_judged_labels_;
   std::vector<std::string> names_ = {"preds", "target"};
 };
 
@@ -74,20 +105,24 @@ bool takes_ids(const MetricInputs& metric) {
 }
 
 /// Adds what a metric compares, or what the metrics in it do.
-void add_shapes(const std::string& text, std::set<ObjectShape>& shapes) {
+void add_wants(const std::string& text, Wants& wants) {
+  constexpr std::string_view kShape = "iou_type";
   const MetricSpec spec = parse_metric_spec(text);
   for (const OptionInfo& option : builtin_registry().at(spec.name).options) {
+    // Overlaps of boxes, which have no such option, need no scores.
+    if (option.name == kShape) wants.needs.scores = true;
     const auto inner = spec.options.find(option.name);
     if (!option.is_metric || inner == spec.options.end()) continue;
     for (const auto& [name, metric] : parse_items(inner->second)) {
-      add_shapes(metric, shapes);
+      add_wants(metric, wants);
     }
     return;
   }
-  const auto option = spec.options.find("iou_type");
+  if (spec.name == kByLVIS) wants.needs.judged_labels = true;
+  const auto option = spec.options.find(std::string(kShape));
   ObjectShape shape = ObjectShape::kBbox;
   if (option != spec.options.end()) OptionRef(shape).set(option->second);
-  shapes.insert(shape);
+  wants.shapes.insert(shape);
 }
 
 /// Adds an option to the text of a metric that does not have it.
@@ -198,11 +233,10 @@ std::unique_ptr<Source> open_coco(const Arguments& arguments,
                     "--folders: expected metrics of segments, which have "
                     "images, got ",
                     metrics.front().name);
-  std::set<ObjectShape> shapes;
-  for (const MetricInputs& metric : metrics) add_shapes(metric.text, shapes);
-  return std::make_unique<CocoSource>(
-      arguments, shapes,
-      std::any_of(metrics.begin(), metrics.end(), takes_ids));
+  Wants wants;
+  for (const MetricInputs& metric : metrics) add_wants(metric.text, wants);
+  wants.has_ids = std::any_of(metrics.begin(), metrics.end(), takes_ids);
+  return std::make_unique<CocoSource>(arguments, wants);
 }
 
 std::vector<std::string> coco_paths(const Arguments& arguments) {

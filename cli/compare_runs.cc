@@ -155,7 +155,7 @@ std::string comparisons_table(const ComparedRuns& runs) {
   }
   std::ostringstream text;
   text << "first: " << runs.first << "\nsecond: " << runs.second << "\n"
-       << runs.level * 100 << " % intervals of first - second:";
+       << runs.level * 100 << "% intervals of first - second:";
   std::vector<std::string> methods;
   for (const auto& [name, comparison] : runs.comparisons) {
     const std::string method = method_of(comparison);

@@ -108,7 +108,7 @@ std::string compared_words(const MetricSlices& compared, std::size_t all) {
   std::ostringstream text;
   if (compared.unit != "row") text << "A unit is a " << compared.unit << ". ";
   text << "Low and high: the " << options.level() * 100
-       << " % interval of the difference, by which slices are ordered, the "
+       << "% interval of the difference, by which slices are ordered, the "
           "worst first. p: the probability of such a difference between equal "
           "slices. q: p adjusted for the "
        << count << " slices of this metric (Benjamini and Hochberg)";

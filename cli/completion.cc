@@ -8,7 +8,8 @@ namespace tally::cli {
 namespace {
 
 constexpr const char* kOptions =
-    "--metrics --config --inputs --coco --folders --csv --columns --delimiter "
+    "--metrics --config --inputs --jsonl --coco --folders --csv --columns "
+    "--delimiter "
     "--decimal --missing --encoding --labels --class-names --by --slices "
     "--interval "
     "--interval-method --ids "

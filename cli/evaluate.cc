@@ -11,9 +11,11 @@
 #include "tally/cli/coco_source.h"
 #include "tally/cli/first_failure.h"
 #include "tally/cli/key_checks.h"
+#include "tally/cli/messages.h"
 #include "tally/cli/refused_rows.h"
 #include "tally/cli/update_inputs.h"
 #include "tally/cli/worst_slices.h"
+#include "tally/files/file_kind.h"
 #include "tally/files/input_file.h"
 #include "tally/metrics/warnings.h"
 #include "tally/sync/errors.h"
@@ -25,7 +27,7 @@ std::string failure_of(c10::function_ref<void()> call) {
   try {
     call();
   } catch (const std::exception& error) {
-    const std::string what = sync::describe(error);
+    const std::string what = option_words(sync::describe(error));
     return what.empty() ? "failed" : what;
   }
   return "";
@@ -60,13 +62,19 @@ constexpr std::int64_t kSpareCount = 100'000;
 // and held twice.
 constexpr std::int64_t kBytesPerByte = 64;
 
+std::string without_prefix(const std::string& name, const std::string& prefix) {
+  return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;
+}
+
 CollectionConfig read_config(const Arguments& arguments) {
   if (!arguments.config.empty()) {
+    files::refuse_other_kinds(files::InputFile(arguments.config));
     const std::string json = files::read_text(arguments.config, kLongestConfig);
     try {
       return parse_collection_config(json);
     } catch (const c10::ValueError& error) {
-      TORCH_CHECK_VALUE(false, arguments.config, ": ", error.msg());
+      TORCH_CHECK_VALUE(false, arguments.config, ": ",
+                        without_prefix(error.msg(), "config: "));
     }
   }
   CollectionConfig config;
@@ -140,10 +148,6 @@ std::vector<NamedInterval> make_intervals(const Arguments& arguments,
     }
   }
   return intervals;
-}
-
-std::string without_prefix(const std::string& name, const std::string& prefix) {
-  return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;
 }
 
 Results without_prefix(const Results& results, const std::string& prefix) {

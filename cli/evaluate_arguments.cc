@@ -79,8 +79,8 @@ class EvaluateParser {
       std::vector<std::string> values;
       if (equals != word.npos) values.push_back(word.substr(equals + 1));
       const bool takes_more = name == "--inputs" || name == "--columns" ||
-                              name == "--csv" || name == "--coco" ||
-                              name == "--folders";
+                              name == "--csv" || name == "--jsonl" ||
+                              name == "--coco" || name == "--folders";
       while (i < words.size() && (takes_more || values.empty()) &&
              option_name(words[i]).empty()) {
         values.push_back(words[i++]);
@@ -129,11 +129,14 @@ class EvaluateParser {
     TORCH_CHECK_VALUE(a.metrics.empty() != a.config.empty(),
                       "expected either --metrics or --config, got ",
                       a.metrics.empty() ? "neither" : "both");
-    const int sources = (a.inputs.empty() ? 0 : 1) + (a.csv.empty() ? 0 : 1) +
-                        (a.coco.empty() ? 0 : 1);
-    TORCH_CHECK_VALUE(sources == 1,
-                      "expected one of --inputs, --csv and --coco, got ",
-                      sources == 0 ? "none" : "several");
+    std::size_t sources = 0;
+    for (const char* option : {"--inputs", "--csv", "--jsonl", "--coco"}) {
+      sources += given_.count(option);
+    }
+    TORCH_CHECK_VALUE(
+        sources == 1,
+        "expected one of --inputs, --csv, --jsonl and --coco, got ",
+        sources == 0 ? "none" : "several");
     TORCH_CHECK_VALUE(a.coco.size() != 1,
                       "--coco: expected annotations and, behind them, one or "
                       "more files of results, got one file");
@@ -151,8 +154,10 @@ class EvaluateParser {
                         (is_missing && is_json_lines(a));
       TORCH_CHECK_VALUE(given_.count(option) == 0 || fits, option,
                         ": requires --csv",
-                        is_columns   ? ", or a .jsonl or .npz file as --inputs"
-                        : is_missing ? ", or a .jsonl file as --inputs"
+                        is_columns   ? " or --jsonl, or a .jsonl or .npz file "
+                                       "as --inputs"
+                        : is_missing ? " or --jsonl, or a .jsonl file as "
+                                       "--inputs"
                                      : "");
     }
     TORCH_CHECK_VALUE(a.folders.empty() || !a.coco.empty(),
@@ -171,11 +176,11 @@ class EvaluateParser {
                         "--inputs: expected ", path,
                         " alone and without a name, as it holds all inputs; "
                         "use --columns to choose them");
-      TORCH_CHECK_VALUE(std::filesystem::path(path).extension() != ".json",
-                        "--inputs: expected files of arrays, of texts or of "
-                        "JSON lines, got ",
-                        path,
-                        "; name it .jsonl if it has an object in each line");
+      TORCH_CHECK_VALUE(
+          a.are_json_lines ||
+              std::filesystem::path(path).extension() != ".json",
+          "--inputs: expected files of arrays, of texts or of JSON lines, got ",
+          path, "; --jsonl reads it if it has an object in each line");
     }
     const bool is_id = id_path(a) == files::kStandardInput;
     for (const auto* paths : {&a.csv, &a.coco}) {
@@ -239,6 +244,13 @@ class EvaluateParser {
              if (!name.empty()) arguments_.input_names.push_back(name);
              arguments_.inputs.push_back(user_path(path));
            }
+         }
+       }},
+      {"--jsonl",
+       [this](const Values& v) {
+         arguments_.are_json_lines = true;
+         for (const std::string& path : v) {
+           arguments_.inputs.push_back(user_path(path));
          }
        }},
       {"--coco",

@@ -97,6 +97,8 @@ InputForms forms_of(const InputInfo& input) {
   forms.is_texts = forms.is_words || kind == InputKind::kTextLists;
   forms.is_text = forms.is_texts || kind == InputKind::kText;
   forms.is_objects = kind == InputKind::kRagged;
+  forms.is_class = forms.is_int && (contains(input.words, "label") ||
+                                    contains(input.words, "0 or 1"));
   forms.dims = fewest_dims(input.words);
   forms.has_open_rows = contains(input.words, "[..., ");
   return forms;

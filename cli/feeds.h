@@ -26,6 +26,7 @@ struct InputForms {
   bool is_words = false;       ///< that blanks separate
   bool is_objects = false;     ///< of an image
   bool is_segments = false;    ///< the category and segment of each pixel
+  bool is_class = false;       ///< may be the number of one
   int dims = 0;                ///< the fewest of an array of all rows
   bool has_open_rows = false;  ///< "[..., T]": a file's are the first dimension
 };

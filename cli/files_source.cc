@@ -5,17 +5,18 @@
 
 #include <algorithm>
 #include <optional>
-#include <sstream>
 #include <utility>
 #include <variant>
 
 #include "tally/cli/columns.h"
+#include "tally/cli/feeds.h"
 #include "tally/cli/wanted.h"
+#include "tally/files/column_list.h"
+#include "tally/files/file_kind.h"
 #include "tally/files/file_list.h"
 #include "tally/files/id_file.h"
 #include "tally/files/npy.h"
 #include "tally/files/text_file.h"
-#include "tally/metrics/common/did_you_mean.h"
 
 namespace tally::cli {
 namespace {
@@ -102,18 +103,44 @@ Content checked_arrays(files::NpyFiles files, const Wanted& wanted) {
 
 Content open_npy(const Names& paths, const Wanted& wanted) {
   std::vector<files::NpyFile> files;
-  for (const std::string& path : paths) {
-    TORCH_CHECK_VALUE(!ends_with(path, ".csv") && !ends_with(path, ".tsv"),
-                      path, ": expected a .npy file; pass CSV with --csv");
-    files.emplace_back(path);
-  }
+  for (const std::string& path : paths) files.emplace_back(path);
   return checked_arrays(files::NpyFiles(std::move(files)), wanted);
+}
+
+/// Throws if a file is named as those of columns, though each of its lines may
+/// be a text.
+void refuse_table(const std::string& path) {
+  for (const std::string name : {".csv", ".tsv"}) {
+    for (const char* packing : {"", ".gz", ".zst"}) {
+      TORCH_CHECK_VALUE(!ends_with(path, name + packing), path,
+                        ": expected a .npy or .txt file, got ", name,
+                        "; pass CSV with --csv");
+    }
+  }
+}
+
+/// Throws if the only file is no array, where several inputs are wanted.
+void refuse_lone_file(const std::string& path,
+                      const std::vector<MetricInputs>& metrics) {
+  const files::InputFile file(path);
+  const bool takes_text =
+      std::any_of(metrics.begin(), metrics.end(), [](const auto& metric) {
+        return std::any_of(
+            metric.inputs.begin(), metric.inputs.end(),
+            [](const InputInfo& input) { return forms_of(input).is_text; });
+      });
+  const std::string words = files::other_than_array(file);
+  const bool is_json = words.find('{') != words.npos;
+  TORCH_CHECK_VALUE((takes_text && !is_json) || files::is_npy(path), path,
+                    ": expected a ", takes_text ? ".txt" : ".npy",
+                    " file for each input, got ", words);
 }
 
 Content open_group(const FileGroup& group, const Wanted& wanted) {
   TextLists texts;
   for (const std::string& word : group.paths) {
     const Names paths = files::list_files({word});
+    for (const std::string& path : paths) refuse_table(path);
     if (!is_text(paths.front(), wanted)) {
       TORCH_CHECK_VALUE(group.paths.size() == 1, "expected each input once, ",
                         "got '", group.name, "' twice");
@@ -145,20 +172,14 @@ std::vector<std::size_t> choose_arrays(const files::NpzFile& archive,
     }
     return places;
   }
-  std::istringstream items(arguments.columns);
-  for (std::string item; std::getline(items, item, ',');) {
-    const std::string name = files::take_input_name(item);
-    if (!name.empty()) names.push_back(name);
-    const auto found = std::find(all.begin(), all.end(), item);
+  for (const auto& item : files::parse_columns(arguments.columns, all)) {
+    if (!item.input.empty()) names.push_back(item.input);
+    const auto found = std::find(all.begin(), all.end(), item.text());
     TORCH_CHECK_VALUE(found != all.end(), arguments.inputs.front(),
-                      ": no array '", item, "'",
-                      internal::did_you_mean(item, all));
+                      ": no array '", item.text(), "'",
+                      files::column_hint(item.text(), all));
     places.push_back(static_cast<std::size_t>(found - all.begin()));
   }
-  TORCH_CHECK_VALUE(names.empty() || names.size() == places.size(),
-                    "--columns: expected names for all inputs or for none, "
-                    "got '",
-                    arguments.columns, "'");
   return places;
 }
 
@@ -201,7 +222,7 @@ class FilesSource final : public Source {
     return bytes;
   }
   std::string remarks() const override {
-    std::string remarks;
+    std::string remarks = remark_;
     for (const Content& input : inputs_) {
       const auto* texts = std::get_if<TextLists>(&input);
       if (texts == nullptr) continue;
@@ -274,6 +295,12 @@ class FilesSource final : public Source {
     for (const FileGroup& group : groups) {
       if (!group.name.empty()) names_.push_back(group.name);
     }
+    if (arguments.inputs.size() == 1) {
+      for (const std::string& path : files::list_files(arguments.inputs)) {
+        refuse_table(path);
+        refuse_lone_file(path, metrics);
+      }
+    }
     wanted_ = wanted_inputs(groups.size(), names_, metrics, files_by_name);
     first_path_ = groups[0].paths[0];
     file_names_ = c10::Join(", ", arguments.inputs);
@@ -289,6 +316,11 @@ class FilesSource final : public Source {
     const auto places = choose_arrays(archive, arguments, metrics, names_);
     wanted_ = wanted_inputs(places.size(), names_, metrics, columns_by_name);
     file_names_ = arguments.inputs.front();
+    Names arrays;
+    for (const std::size_t place : places) {
+      arrays.push_back(archive.names()[place]);
+    }
+    remark_ = column_remark(arguments, metrics, "array", arrays, names_);
     for (std::size_t i = 0; i < places.size(); ++i) {
       std::vector<files::NpyFile> files;
       files.push_back(archive.open(places[i]));
@@ -307,6 +339,7 @@ class FilesSource final : public Source {
   std::int64_t rows_ = -1;
   std::string first_path_;
   std::string file_names_;
+  std::string remark_;  // on the arrays of an archive
 };
 
 }  // namespace

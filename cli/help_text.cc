@@ -8,8 +8,8 @@ const char* const kHelp =
   tally list [WORD ...]   all metrics and losses, or those with these words in
                           their names (rmse, auc), domain or description;
                           --format json
-  tally describe [NAME]   options and inputs of a metric or loss, or, without
-                          NAME, of all; --format json, or, of what --config
+  tally describe NAME     options and inputs of a metric or loss; --format json,
+                          which without NAME is of all, or, of what --config
                           reads, json-schema
   tally evaluate ...      computes values; options:
     -m, --metrics "A(...); name=B(...)"
@@ -24,10 +24,12 @@ const char* const kHelp =
                                       all inputs; or
     --csv FILE ... --columns a,b      columns, with commas or blanks between:
                                       a name, first:last for several, or @1 if
-                                      the first line has no names;
+                                      the first line has no names; a name with
+                                      a comma or colon is in quotes, '"a,b"';
                                       optionally named: preds=a,target=b
                                       (default: matched by name); of .jsonl
                                       files keys, of .npz files arrays
+    --jsonl FILE ...                  JSON lines in files of any name
     --coco FILE FILE ...              annotations and results of object
                                       detection, as COCO's .json files (default
                                       metric: MeanAveragePrecision), or of

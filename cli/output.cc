@@ -37,10 +37,10 @@ std::string method_name(const Interval& interval) {
   return internal::OptionType<IntervalMethod>::print(interval.method);
 }
 
-/// "95 %".
+/// "95%".
 std::string percent(double level) {
   std::ostringstream text;
-  text << level * 100 << " %";
+  text << level * 100 << "%";
   return text.str();
 }
 

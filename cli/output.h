@@ -16,7 +16,7 @@ namespace tally::cli {
 std::string render(const Report& report, Format format,
                    const std::vector<std::string>& labels = {});
 
-/// "95 % intervals of 40 rows: wilson". REQUIRES: not empty.
+/// "95% intervals of 40 rows: wilson". REQUIRES: not empty.
 std::string intervals_text(const Intervals& intervals);
 
 /// Writes the report's remarks to the standard error.

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tally/files/json_text.h"
 #include "tally/metrics/intervals/planning.h"
@@ -65,8 +67,9 @@ void check_classes(double prevalence, std::int64_t rows) {
   const double least =
       std::ceil(2 / std::min(prevalence, 1 - prevalence) - kRounding);
   TORCH_CHECK_VALUE(static_cast<double>(rows) >= least,
-                    "--rows: expected at least ", least, " at a prevalence of ",
-                    prevalence, ", so that both classes have 2, got ", rows);
+                    "plan: expected --rows of at least ", least,
+                    " at a prevalence of ", prevalence,
+                    ", so that both classes have 2, got ", rows);
 }
 
 Plan plan_auroc(const PlanNumbers& given) {
@@ -100,6 +103,18 @@ Plan planned(const Arguments& arguments) {
   return plan_delong(numbers);
 }
 
+/// What a function refuses, with the options that it was called for.
+std::string refusal_words(const std::string& plan, std::string what) {
+  what.erase(0, what.find(": ") + 1);
+  for (const auto& [quantity, options] :
+       {std::pair(" rates ", " --first-only and --second-only "),
+        std::pair(" areas ", " --first and --second ")}) {
+    const std::size_t at = what.find(quantity);
+    if (at != what.npos) what.replace(at, std::strlen(quantity), options);
+  }
+  return "plan " + plan + ":" + what;
+}
+
 /// "first_only" of "--first-only".
 std::string key_of(const std::string& option) {
   std::string key = option.substr(2);
@@ -110,7 +125,12 @@ std::string key_of(const std::string& option) {
 }  // namespace
 
 std::string plan(const Arguments& arguments) {
-  const Plan found = planned(arguments);
+  Plan found;
+  try {
+    found = planned(arguments);
+  } catch (const c10::ValueError& error) {
+    TORCH_CHECK_VALUE(false, refusal_words(arguments.name, error.msg()));
+  }
   Results numbers;
   numbers.add("rows", at::scalar_tensor(found.rows, at::kLong));
   numbers.add(found.name, at::scalar_tensor(found.value, at::kDouble));

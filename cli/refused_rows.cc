@@ -190,19 +190,22 @@ Place parse_place(const std::string& text) {
   return {found[1].str(), found[2].str(), found[3].str()};
 }
 
-/// The places of other rows than the first, as far as they differ from it:
-/// "line 7 (5)".
+/// The places of other rows than the first, as far as each differs from the one
+/// before: "line 7 (5)".
 class OtherPlaces {
  public:
   OtherPlaces(Job& job, std::vector<std::string> names, const RefusedRow& first)
-      : job_(job), names_(std::move(names)), first_(place_of(first)) {}
+      : job_(job), names_(std::move(names)), last_(place_of(first)) {}
 
-  std::string words(const RefusedRow& found) const {
+  std::string words(const RefusedRow& found) {
     const Place place = place_of(found);
     const std::string got = got_words(found.message);
-    return (place.file == first_.file ? "" : place.file + ", ") + place.row +
-           (place.input == first_.input ? "" : place.input) +
-           (got.empty() ? "" : " (" + got + ")");
+    const std::string text =
+        (place.file == last_.file ? "" : place.file + ", ") + place.row +
+        (place.input == last_.input ? "" : place.input) +
+        (got.empty() ? "" : " (" + got + ")");
+    last_ = place;
+    return text;
   }
 
  private:
@@ -213,7 +216,7 @@ class OtherPlaces {
 
   Job& job_;
   std::vector<std::string> names_;
-  Place first_;
+  Place last_;
 };
 
 /// Of a message about one row that is named elsewhere. The position within it
@@ -282,7 +285,7 @@ std::string refused_rows(Job& job, const std::string& message,
       job.source->value_place(rows.front().row,
                               named_input(rows.front().message, names)) +
       ": " + without_position(rows.front().message, is_single);
-  const OtherPlaces others(job, names, rows.front());
+  OtherPlaces others(job, names, rows.front());
   for (std::size_t i = 1; i < rows.size(); ++i) {
     text += (i == 1 ? "; also in " : ", ") + others.words(rows[i]);
   }

@@ -102,7 +102,7 @@ void add_worst_slices(ReportPage& page, const Report& report) {
   page.section("Worst slices");
   page.text(
       "Each slice against all other rows. Effect: the difference in standard "
-      "deviations of a row. Among slices with a q of at most 0.05, about 5 % "
+      "deviations of a row. Among slices with a q of at most 0.05, about 5% "
       "are there by chance.");
   for (const MetricSlices& each : report.compared) {
     if (each.slices.empty()) {

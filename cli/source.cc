@@ -55,7 +55,8 @@ class CsvSource final : public Source {
                         wanted_[i].refused_several, ", got ", file_.width(i),
                         " columns");
     }
-    remarks_ = column_remark(arguments, metrics, file_.inputs(), file_.names());
+    remarks_ = column_remark(arguments, metrics, "column", file_.inputs(),
+                             file_.names());
     std::vector<std::string> keys = arguments.by;
     for (std::string& column : id_columns(arguments)) {
       keys.push_back(std::move(column));
@@ -63,7 +64,7 @@ class CsvSource final : public Source {
     keys_ = keys.size();
     file_.add_keys(keys);
     kinds_.resize(kinds_.size() + keys_, files::CsvKind::kTexts);
-    file_.scan(kinds_);
+    file_.scan(kinds_, have_classes(wanted_));
     remarks_ += skipped_remark(file_.skipped());
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       const auto& names = file_.names();
@@ -145,7 +146,7 @@ class JsonSource final : public Source {
     std::vector<files::CsvKind> kinds;
     std::transform(wanted_.begin(), wanted_.end(), std::back_inserter(kinds),
                    kind_of);
-    file_.scan(kinds);
+    file_.scan(kinds, have_classes(wanted_));
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       TORCH_CHECK_VALUE(wanted_[i].takes_several || !file_.has_lists(i),
                         wanted_[i].refused_several,
@@ -158,9 +159,10 @@ class JsonSource final : public Source {
                         "line, got both for key '",
                         file_.inputs()[i], "'");
     }
-    remarks_ = file_.file().mark_remark() +
-               column_remark(arguments, metrics, file_.inputs(), names()) +
-               skipped_remark(file_.skipped());
+    remarks_ =
+        file_.file().mark_remark() +
+        column_remark(arguments, metrics, "key", file_.inputs(), names()) +
+        skipped_remark(file_.skipped());
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       remarks_ += number_remark(
           names().empty() ? file_.inputs()[i] : names()[i], file_.numbered(i));

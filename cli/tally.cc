@@ -8,6 +8,7 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "tally/cli/arguments.h"
@@ -16,6 +17,7 @@
 #include "tally/cli/describe.h"
 #include "tally/cli/ending.h"
 #include "tally/cli/evaluate.h"
+#include "tally/cli/messages.h"
 #include "tally/cli/output.h"
 #include "tally/cli/plan.h"
 #include "tally/cli/report_pages.h"
@@ -187,7 +189,13 @@ int main(int argc, char** argv) {
     // All ranks throw the same error for bad input.
     const bool is_agreed =
         dynamic_cast<const c10::ValueError*>(&error) != nullptr;
-    if (is_first() || !is_agreed) tally::sync::explain_failure(error, "tally");
+    if (is_agreed && is_first()) {
+      const std::string message = tally::cli::program_message(
+          tally::sync::describe(error), tally::losses::loss_entries());
+      tally::sync::explain_failure(std::runtime_error(message), "tally");
+    } else if (!is_agreed) {
+      tally::sync::explain_failure(error, "tally");
+    }
     return is_sync ? kSyncFailed : kBadInput;
   }
 }

@@ -47,6 +47,7 @@ void narrow(Wanted& wanted, const std::string& metric, const InputInfo& input) {
   refuse(forms.is_float, wanted.takes_float, wanted.refused_float);
   refuse(forms.is_texts, wanted.takes_several, wanted.refused_several);
   refuse(forms.is_text, wanted.takes_texts, wanted.refused_texts);
+  wanted.takes_classes = wanted.takes_classes && forms.is_class;
   const auto names = names_of(input);
   if (!names || (wanted.names && wanted.names != names)) {
     wanted.has_other_values = true;
@@ -182,6 +183,12 @@ files::CsvKind kind_of(const Wanted& wanted) {
                              : files::CsvKind::kFloats;
 }
 
+std::vector<bool> have_classes(const std::vector<Wanted>& wanted) {
+  std::vector<bool> inputs;
+  for (const Wanted& each : wanted) inputs.push_back(each.takes_classes);
+  return inputs;
+}
+
 std::string number_remark(const std::string& input,
                           const std::set<std::string>& texts) {
   constexpr std::size_t kMost = 20;
@@ -199,6 +206,7 @@ std::string number_remark(const std::string& input,
 
 std::string column_remark(const Arguments& arguments,
                           const std::vector<MetricInputs>& metrics,
+                          const std::string& what,
                           const std::vector<std::string>& columns,
                           const std::vector<std::string>& names) {
   if (!arguments.columns.empty() && !names.empty()) return "";
@@ -211,7 +219,7 @@ std::string column_remark(const Arguments& arguments,
       }
     }
     text += text.empty() ? "" : ", ";
-    text += input + " is column '" + files::shown_text(columns[i]) + "'";
+    text += input + " is " + what + " '" + files::shown_text(columns[i]) + "'";
   }
   return text.empty() ? text : text + "\n";
 }

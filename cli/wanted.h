@@ -17,6 +17,7 @@ struct Wanted {
   bool takes_float = true;
   bool takes_texts = true;
   bool takes_several = true;  // texts of a row
+  bool takes_classes = true;  // of which texts may be names
   std::string refused_int;    // the error of a metric that takes no integers
   std::string refused_float;  // the same for floating point
   std::string refused_texts;
@@ -48,13 +49,18 @@ InputValue split_if_wanted(const Wanted& wanted, InputValue input);
 /// c10::ValueError if nothing satisfies all metrics.
 files::CsvKind kind_of(const Wanted& wanted);
 
+/// Which inputs have classes, of which texts may be names.
+std::vector<bool> have_classes(const std::vector<Wanted>& wanted);
+
 /// "groups: 0 is 'F', 1 is 'M'", of texts that have numbers.
 std::string number_remark(const std::string& input,
                           const std::set<std::string>& texts);
 
-/// "preds is column 'a', target is column 'b'", where that was not said.
+/// "preds is column 'a', target is column 'b'", where that was not said; `what`
+/// they are: columns, keys, arrays.
 std::string column_remark(const Arguments& arguments,
                           const std::vector<MetricInputs>& metrics,
+                          const std::string& what,
                           const std::vector<std::string>& columns,
                           const std::vector<std::string>& names);
 

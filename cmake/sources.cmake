@@ -547,6 +547,7 @@ set(TALLY_METRICS_SOURCES
     metrics/common/did_you_mean.cc
     metrics/common/distributions.cc
     metrics/common/exact_sums.cc
+    metrics/common/json_fault.cc
     metrics/common/key_sort.cc
     metrics/common/logit_kernels.cc
     metrics/common/pair_kernels.cc
@@ -754,6 +755,7 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/clustering/inputs/labeled_points.cc
     metrics/clustering/kernels/block_distances.cc
     metrics/clustering/states/cluster_inputs.cc
+    metrics/common/json_fault.cc
     metrics/common/key_sort.cc
     metrics/common/logit_kernels.cc
     metrics/common/pair_kernels.cc
@@ -782,6 +784,7 @@ set(TALLY_FILES_COMPONENTS
 
 set(TALLY_FILES_HEADERS
     files/coco_files.h
+    files/column_list.h
     files/csv.h
     files/csv_options.h
     files/csv_records.h
@@ -803,6 +806,7 @@ set(TALLY_FILES_SOURCES
     files/coco_categories.cc
     files/coco_files.cc
     files/coco_items.cc
+    files/column_list.cc
     files/csv.cc
     files/csv_columns.cc
     files/csv_records.cc
@@ -1117,6 +1121,7 @@ set(TALLY_CLI_SOURCES
     cli/help_text.cc
     cli/key_checks.cc
     cli/limits.cc
+    cli/messages.cc
     cli/metric_facts.cc
     cli/output.cc
     cli/panoptic_source.cc
@@ -1135,6 +1140,7 @@ set(TALLY_CLI_SINGLE_SOURCES
     cli/compare_runs.cc
     cli/feeds.cc
     cli/limits.cc
+    cli/messages.cc
     cli/plan.cc
     cli/spool.cc
     cli/tally.cc)

@@ -5,7 +5,7 @@
 #
 #   first: first.json
 #   second: second.json
-#   95 % intervals of first - second: mcnemar, jackknife
+#   95% intervals of first - second: mcnemar, jackknife
 #                first    second  difference         low        high            p    n  undefined
 #   accuracy    0.8725    0.8125        0.06   0.0235042     0.09735   0.00126356  400          0
 #   f1        0.844985  0.749164   0.0958209   0.0462868    0.144885  0.000214843  400          0

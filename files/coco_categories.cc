@@ -13,12 +13,13 @@ constexpr std::int64_t kMostLabel = 0x7FFFFFFF;  // that metrics take
 
 }  // namespace
 
-void CocoCategories::add(const CocoItem& item, IdNames& names) {
+std::int64_t CocoCategories::add(const CocoItem& item, IdNames& names) {
   const std::int64_t id = item.id("id", names);
   const auto named = names.find(id);
   categories_[id] = item.has("name")       ? item.text("name")
                     : named != names.end() ? named->second
                                            : std::to_string(id);
+  return id;
 }
 
 void CocoCategories::number(const IdNames& names) {
@@ -64,11 +65,11 @@ std::vector<std::pair<std::int64_t, std::string>> CocoCategories::listed()
   return all;
 }
 
-std::string listed_images(const std::vector<std::int64_t>& ids,
-                          const IdNames& names) {
+std::string listed_ids(const std::vector<std::int64_t>& ids,
+                       const IdNames& names) {
   constexpr std::size_t kMost = 5;
   std::set<std::int64_t> known;
-  std::string text = "image_id ";
+  std::string text;
   for (const std::int64_t id : ids) {
     if (!known.insert(id).second || known.size() > kMost) continue;
     const auto name = names.find(id);

@@ -17,8 +17,8 @@ using IdNames = std::map<std::int64_t, std::string>;  ///< of ids that are texts
 /// their ids, or numbers where these are texts.
 class CocoCategories {
  public:
-  /// Adds a category.
-  void add(const CocoItem& item, IdNames& names);
+  /// Adds a category, and returns its id.
+  std::int64_t add(const CocoItem& item, IdNames& names);
   /// Numbers those with texts as ids, behind all others. Once, after the last.
   void number(const IdNames& names);
 
@@ -37,8 +37,8 @@ class CocoCategories {
   std::string remark_;
 };
 
-/// "image_id 7, 'a.jpg' and 3 more": the first five, each once.
-std::string listed_images(const std::vector<std::int64_t>& ids,
-                          const IdNames& names);
+/// "7, 'a.jpg' and 3 more": the first five, each once.
+std::string listed_ids(const std::vector<std::int64_t>& ids,
+                       const IdNames& names);
 
 }  // namespace tally::files

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -24,13 +25,15 @@ namespace {
 struct Image {
   std::int64_t height = 0;
   std::int64_t width = 0;
+  std::vector<std::int64_t> negatives = {}, inexhaustives = {};  // ids
 };
 using Images = std::map<std::int64_t, Image>;
 
-// What a file lists, in its order.
+// What files list, in their order.
 struct Listed {
-  std::vector<std::int64_t> images, labels, crowds;
-  std::vector<std::int32_t> files;  // that list them
+  std::vector<std::string> paths;
+  std::vector<std::int64_t> images, labels, crowds, ignores;
+  std::vector<std::int32_t> files;  // that list them, by paths
   std::vector<double> boxes, scores, areas, keypoints;
   std::size_t keypoint_numbers = 0;  // of each object
   std::vector<std::variant<RunLengthMask, CocoItem::Polygons>> masks;
@@ -39,10 +42,11 @@ struct Listed {
 class ItemReader {
  public:
   ItemReader(const std::set<ObjectShape>& shapes, IdNames& names,
-             bool is_detected, std::size_t file = 0)
+             bool is_detected, bool has_scores, std::size_t file = 0)
       : shapes_(shapes),
         names_(names),
         is_detected_(is_detected),
+        has_scores_(has_scores),
         file_(static_cast<std::int32_t>(file)) {}
 
   void read(const CocoItem& item, Listed& all) const {
@@ -61,12 +65,11 @@ class ItemReader {
       all.keypoint_numbers =
           item.add_numbers("keypoints", all.keypoint_numbers, all.keypoints);
     }
-    if (is_detected_) {
-      all.scores.push_back(item.number("score"));
-      return;
-    }
+    if (has_scores_) all.scores.push_back(item.number("score"));
+    if (is_detected_) return;
     all.areas.push_back(area_of(item));
     all.crowds.push_back(item.has("iscrowd") && item.flag("iscrowd"));
+    all.ignores.push_back(item.has("ignore") && item.flag("ignore"));
   }
 
  private:
@@ -84,6 +87,7 @@ class ItemReader {
   const std::set<ObjectShape>& shapes_;
   IdNames& names_;
   bool is_detected_;
+  bool has_scores_;
   std::int32_t file_;
 };
 
@@ -97,8 +101,8 @@ void check_images(const Listed& listed, std::size_t begin, const Images& images,
   }
   TORCH_CHECK_VALUE(others.empty(), path,
                     ": expected results of the images in ", annotations,
-                    ", got ", others.size(),
-                    " of other images: ", listed_images(others, names));
+                    ", got ", others.size(), " of other images: image_id ",
+                    listed_ids(others, names));
 }
 
 // The objects of known images and categories, ordered by image.
@@ -115,7 +119,7 @@ class Grouping {
       if (image == places.end()) {
         ++other_objects_;
       } else if (!categories.contains(listed.labels[i])) {
-        ++other_categories_;
+        other_categories_.push_back(listed.labels[i]);
       } else {
         order.emplace_back(image->second, i);
         ++counts_[image->second];
@@ -125,8 +129,12 @@ class Grouping {
     for (const auto& [image, i] : order) order_.push_back(i);
   }
 
-  std::int64_t other_objects() const { return other_objects_; }
-  std::int64_t other_categories() const { return other_categories_; }
+  std::size_t other_objects() const { return other_objects_; }
+  /// Of the objects of known images, one each.
+  const std::vector<std::int64_t>& other_categories() const {
+    return other_categories_;
+  }
+  bool is_empty() const { return order_.empty(); }
 
   FlatImageObjects objects(Listed& listed) const {
     FlatImageObjects flat;
@@ -140,12 +148,14 @@ class Grouping {
     if (!listed.scores.empty()) all.scores = gather(listed.scores);
     if (!listed.crowds.empty()) {
       all.iscrowd = gather(listed.crowds);
+      all.ignore = gather(listed.ignores);
       all.area = gather(listed.areas);
     }
     if (!listed.keypoints.empty()) {
       const auto numbers = static_cast<std::int64_t>(listed.keypoint_numbers);
-      TORCH_CHECK_VALUE(numbers % 3 == 0,
-                        "expected keypoints of 3 numbers each, got ", numbers);
+      TORCH_CHECK_VALUE(numbers % 3 == 0, listed.paths.front(),
+                        ": expected keypoints of 3 numbers each, got ",
+                        numbers);
       all.keypoints =
           gather(listed.keypoints, numbers).reshape({-1, numbers / 3, 3});
     }
@@ -207,7 +217,9 @@ class Grouping {
           image.height, image.width,
           std::get<CocoItem::Polygons>(segmentation));
     } catch (const c10::ValueError& error) {
-      TORCH_CHECK_VALUE(false, "polygons of image ", listed.images[i], ": ",
+      TORCH_CHECK_VALUE(false,
+                        listed.paths[static_cast<std::size_t>(listed.files[i])],
+                        ": polygons of image ", listed.images[i], ": ",
                         sync::describe(error));
     }
   }
@@ -216,11 +228,21 @@ class Grouping {
   const CocoCategories& categories_;
   std::vector<std::size_t> order_;
   std::vector<std::int64_t> counts_;
-  std::int64_t other_objects_ = 0;  // of images that are not listed
-  std::int64_t other_categories_ = 0;
+  std::size_t other_objects_ = 0;  // of images that are not listed
+  std::vector<std::int64_t> other_categories_;
 };
 
-std::string left_out(const char* what, std::int64_t count, const char* why) {
+// The labels of categories, as far as they are listed.
+at::Tensor labels_of_ids(const std::vector<std::int64_t>& ids,
+                         const CocoCategories& categories) {
+  std::vector<std::int64_t> labels;
+  for (const std::int64_t id : ids) {
+    if (categories.contains(id)) labels.push_back(categories.label(id));
+  }
+  return at::tensor(labels, at::kLong);
+}
+
+std::string left_out(const char* what, std::size_t count, const char* why) {
   if (count == 0) return "";
   return std::string(what) + " left out because of " + why + ": " +
          std::to_string(count) + "\n";
@@ -230,20 +252,35 @@ std::string left_out(const char* what, std::int64_t count, const char* why) {
 
 CocoFiles::CocoFiles(const std::string& annotations,
                      const std::vector<std::string>& results,
-                     const std::set<ObjectShape>& shapes) {
+                     const std::set<ObjectShape>& shapes, CocoNeeds needs) {
   Images images;
   CocoCategories categories;
   Listed target, preds;
+  target.paths = {annotations};
+  preds.paths = results;
   IdNames names;
+  const ItemReader annotated_reader(shapes, names, /*is_detected=*/false,
+                                    /*has_scores=*/false);
+  const auto read_image = [&](const CocoItem& item) {
+    Image& image = images[item.id("id", names)];
+    if (needs.judged_labels) {
+      image.negatives = item.ids("neg_category_ids", names);
+      image.inexhaustives = item.ids("not_exhaustive_category_ids", names);
+    }
+    if (shapes.count(ObjectShape::kSegm) == 0) return;
+    image.height = item.size("height");
+    image.width = item.size("width");
+  };
   const auto read_item = [&](const std::string& key, const CocoItem& item) {
     if (key == "images") {
-      Image& image = images[item.id("id", names)];
-      if (shapes.count(ObjectShape::kSegm) == 0) return;
-      image = {item.integer("height"), item.integer("width")};
+      read_image(item);
     } else if (key == "categories") {
-      categories.add(item, names);
+      const std::int64_t id = categories.add(item, names);
+      if (item.has("frequency")) {
+        frequencies_[item.text("frequency")].push_back(id);
+      }
     } else {
-      ItemReader(shapes, names, /*is_detected=*/false).read(item, target);
+      annotated_reader.read(item, target);
     }
   };
   read_coco_items(annotations, {"images", "categories", "annotations"},
@@ -253,7 +290,8 @@ CocoFiles::CocoFiles(const std::string& annotations,
   preds.keypoint_numbers = target.keypoint_numbers;
   for (std::size_t file = 0; file < results.size(); ++file) {
     const std::size_t begin = preds.images.size();
-    const ItemReader reader(shapes, names, /*is_detected=*/true, file);
+    const ItemReader reader(shapes, names, /*is_detected=*/true, needs.scores,
+                            file);
     read_coco_items(results[file], {},
                     [&](const std::string&, const CocoItem& item) {
                       reader.read(item, preds);
@@ -267,6 +305,21 @@ CocoFiles::CocoFiles(const std::string& annotations,
   image_ids_ = at::tensor(ids, at::kLong);
   const Grouping annotated(target, images, categories);
   const Grouping found(preds, images, categories);
+  const auto& others = found.other_categories();
+  TORCH_CHECK_VALUE(others.empty() || !found.is_empty(), results.front(),
+                    ": expected results of the categories in ", annotations,
+                    ", got ", others.size(),
+                    " of other categories alone: ", "category_id ",
+                    listed_ids(others, names));
+  if (needs.judged_labels) {
+    for (const auto& [id, image] : images) {
+      judged_.emplace_back(labels_of_ids(image.negatives, categories),
+                           labels_of_ids(image.inexhaustives, categories));
+    }
+  }
+  for (auto& [frequency, labels] : frequencies_) {
+    for (std::int64_t& label : labels) label = categories.label(label);
+  }
   target_ = annotated.objects(target);
   preds_ = found.objects(preds);
   preds_files_ = found.files(preds);
@@ -278,13 +331,34 @@ CocoFiles::CocoFiles(const std::string& annotations,
       if (all->labels.numel() == 0) *each = at::empty({0}, at::kDouble);
     }
   }
-  remarks_ = categories.remark() +
-             left_out("annotations", annotated.other_objects(),
-                      "an image that is not listed") +
-             left_out("annotations", annotated.other_categories(),
-                      "a category that is not listed") +
-             left_out("results", found.other_categories(),
-                      "a category that is not listed");
+  remarks_ =
+      categories.remark() +
+      left_out("annotations", annotated.other_objects(),
+               "an image that is not listed") +
+      left_out("annotations", annotated.other_categories().size(),
+               "a category that is not listed") +
+      left_out("results", others.size(), "a category that is not listed");
+}
+
+std::vector<ImageObjects> CocoFiles::target_images(std::int64_t begin,
+                                                   std::int64_t end) const {
+  std::vector<ImageObjects> images;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    images.push_back(target_.objects.slice(target_offsets_[place],
+                                           target_offsets_[place + 1]));
+    if (judged_.empty()) continue;
+    std::tie(images.back().negative_labels, images.back().inexhaustive_labels) =
+        judged_[place];
+  }
+  return images;
+}
+
+std::vector<std::int64_t> CocoFiles::labels_of(
+    const std::string& frequency) const {
+  const auto found = frequencies_.find(frequency);
+  return found == frequencies_.end() ? std::vector<std::int64_t>()
+                                     : found->second;
 }
 
 std::set<std::size_t> CocoFiles::files_of(std::int64_t image) const {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,6 +17,13 @@ namespace tally::files {
 
 /// Ids and names of categories, by ascending id.
 using Categories = std::vector<std::pair<std::int64_t, std::string>>;
+
+/// What is read of objects, besides their shapes.
+struct CocoNeeds {
+  bool scores = true;  ///< of results
+  /// LVIS's neg_category_ids and not_exhaustive_category_ids of images.
+  bool judged_labels = false;
+};
 
 /// The annotations and results of object detection, as COCO's files have them:
 /// an object with "images", "categories" and "annotations", and lists of
@@ -39,10 +47,11 @@ class CocoFiles {
   /// files found in an image is one list, in the order of the files.
   CocoFiles(const std::string& annotations,
             const std::vector<std::string>& results,
-            const std::set<ObjectShape>& shapes);
+            const std::set<ObjectShape>& shapes, CocoNeeds needs = {});
   CocoFiles(const std::string& annotations, const std::string& results,
-            const std::set<ObjectShape>& shapes)
-      : CocoFiles(annotations, std::vector<std::string>{results}, shapes) {}
+            const std::set<ObjectShape>& shapes, CocoNeeds needs = {})
+      : CocoFiles(annotations, std::vector<std::string>{results}, shapes,
+                  needs) {}
 
   /// The ids of the images, ascending.
   const at::Tensor& image_ids() const { return image_ids_; }
@@ -61,6 +70,12 @@ class CocoFiles {
   FlatImageObjects target(std::int64_t begin, std::int64_t end) const {
     return slice(target_, target_offsets_, begin, end);
   }
+  /// The same as a list, with the labels that images are judged by.
+  std::vector<ImageObjects> target_images(std::int64_t begin,
+                                          std::int64_t end) const;
+  /// The labels that LVIS's files call "r", "c" or "f": rare, common or
+  /// frequent.
+  std::vector<std::int64_t> labels_of(const std::string& frequency) const;
   /// What was left out, for the user; may be empty.
   const std::string& remarks() const { return remarks_; }
 
@@ -74,6 +89,9 @@ class CocoFiles {
   FlatImageObjects preds_, target_;
   std::vector<std::int64_t> preds_offsets_, target_offsets_;
   std::vector<std::int32_t> preds_files_;  // of each object
+  // Of each image, if they are read: negative, and inexhaustive.
+  std::vector<std::pair<at::Tensor, at::Tensor>> judged_;
+  std::map<std::string, std::vector<std::int64_t>> frequencies_;
   std::string remarks_;
 };
 

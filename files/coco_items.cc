@@ -11,6 +11,7 @@
 #include "tally/files/file_kind.h"
 #include "tally/files/input_file.h"
 #include "tally/files/json_text.h"
+#include "tally/metrics/common/json_fault.h"
 #include "tally/metrics/resampling/sample_ids.h"
 #include "tally/sync/errors.h"
 
@@ -43,10 +44,29 @@ std::int64_t CocoItem::integer(const char* key) const {
   return value.get<std::int64_t>();
 }
 
+std::int64_t CocoItem::size(const char* key) const {
+  const std::int64_t size = integer(key);
+  check(size >= 1, key, "an integer of at least 1");
+  return size;
+}
+
 std::int64_t CocoItem::id(const char* key,
                           std::map<std::int64_t, std::string>& names) const {
+  return id_of(at(key), key, names);
+}
+
+std::vector<std::int64_t> CocoItem::ids(
+    const char* key, std::map<std::int64_t, std::string>& names) const {
+  const Json& list = at(key);
+  check(list.is_array(), key, "a list of ids");
+  std::vector<std::int64_t> ids;
+  for (const Json& value : list) ids.push_back(id_of(value, key, names));
+  return ids;
+}
+
+std::int64_t CocoItem::id_of(const Json& value, const char* key,
+                             std::map<std::int64_t, std::string>& names) const {
   constexpr double kMost = 0x1p53;  // up to which a double is one integer
-  const Json& value = at(key);
   if (value.is_string()) {
     const auto text = value.get<std::string>();
     const std::int64_t id =
@@ -62,7 +82,9 @@ std::int64_t CocoItem::id(const char* key,
                         std::abs(value.get<double>()) <= kMost &&
                         std::trunc(value.get<double>()) == value.get<double>();
   if (is_whole) return static_cast<std::int64_t>(value.get<double>());
-  check(is_integer(value), key, "an integer or a text");
+  TORCH_CHECK_VALUE(is_integer(value), where_, ": '", key,
+                    "': expected an integer or a text, got ",
+                    shown_json(value));
   return value.get<std::int64_t>();
 }
 
@@ -150,39 +172,19 @@ std::variant<RunLengthMask, CocoItem::Polygons> CocoItem::segmentation() const {
 
 namespace {
 
-/// What is wrong at a byte of a file that is no JSON: a number that JSON does
-/// not have, with its key.
-std::string json_fault(const InputFile& file, std::size_t byte) {
+/// What is wrong at the end of a file that is no JSON, or within.
+std::string fault_words(const InputFile& file, const Json::parse_error& error) {
   constexpr std::int64_t kBefore = 400;
   constexpr std::int64_t kBehind = 16;
-  const auto at = static_cast<std::int64_t>(byte);
-  if (at >= file.size()) return "a file that ends too early";
+  const auto at = std::min(static_cast<std::int64_t>(error.byte), file.size());
   const std::int64_t begin = std::max<std::int64_t>(0, at - kBefore);
   std::string text(
       static_cast<std::size_t>(std::min(file.size(), at + kBehind) - begin),
       '\0');
   file.read(begin, text.data(), static_cast<std::int64_t>(text.size()));
-  // The parser stops within the word.
-  for (const char* word : {"-Infinity", "Infinity", "NaN"}) {
-    const std::size_t found = text.rfind(word);
-    if (found == text.npos ||
-        begin + static_cast<std::int64_t>(found) + kBehind < at) {
-      continue;
-    }
-    const std::size_t colon = text.rfind(':', found);
-    const std::size_t last = text.rfind('"', colon);
-    const std::size_t first =
-        last == 0 || last == text.npos ? text.npos : text.rfind('"', last - 1);
-    const std::string key =
-        colon == text.npos || first == text.npos
-            ? ""
-            : " as '" + text.substr(first + 1, last - first - 1) + "'";
-    return std::string(word) + shown_text(key) + ", which JSON does not have";
-  }
-  return "something else at byte " + std::to_string(byte) + " ('" +
-         shown_text(std::string_view(text).substr(static_cast<std::size_t>(
-             std::max<std::int64_t>(0, at - begin - 10)))) +
-         "')";
+  return internal::JsonFault{error, error.byte, text,
+                             static_cast<std::size_t>(begin)}
+      .words();
 }
 
 /// Reads a file in pieces.
@@ -227,7 +229,9 @@ void read_coco_items(const std::string& path,
       TORCH_CHECK_VALUE((event == Event::array_start) == is_list, path,
                         is_list
                             ? ": expected a list of results, got an object"
-                            : ": expected an object with lists, got a list");
+                            : ": expected an object with lists of annotations, "
+                              "got a list",
+                        "; annotations come first, results behind them");
     }
     if (!is_list && at == 1 && event == Event::key) {
       key = parsed.get<std::string>();
@@ -240,13 +244,18 @@ void read_coco_items(const std::string& path,
   };
   try {
     const Json rest = Json::parse(text, callback);
+    for (const std::string& wanted : keys) {
+      TORCH_CHECK_VALUE(rest.is_object() && rest.contains(wanted), path,
+                        ": expected '", wanted, "', got no such list");
+    }
   } catch (const Json::parse_error& error) {
     const std::string place =
         key.empty() ? "" : ": " + key + " " + std::to_string(counts[key]);
     TORCH_CHECK_VALUE(false, path, place, ": expected JSON, got ",
-                      json_fault(file, error.byte));
-  } catch (const Json::exception& error) {
-    TORCH_CHECK_VALUE(false, path, ": expected JSON: ", error.what());
+                      fault_words(file, error));
+  } catch (const Json::out_of_range& error) {
+    TORCH_CHECK_VALUE(false, path, ": expected JSON, got ",
+                      internal::json_overflow(error));
   }
 }
 

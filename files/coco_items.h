@@ -26,10 +26,15 @@ class CocoItem {
 
   bool has(const char* key) const { return json_.contains(key); }
   std::int64_t integer(const char* key) const;
+  /// One of at least 1.
+  std::int64_t size(const char* key) const;
   /// An integer, also as 42.0, or a text, for which its 64-bit hash stands (see
   /// SampleIds); `names` gets the texts, of which no two may have one hash.
   std::int64_t id(const char* key,
                   std::map<std::int64_t, std::string>& names) const;
+  /// A list of such.
+  std::vector<std::int64_t> ids(
+      const char* key, std::map<std::int64_t, std::string>& names) const;
   double number(const char* key) const;
   /// 0 or 1, or false or true.
   bool flag(const char* key) const;
@@ -46,6 +51,8 @@ class CocoItem {
  private:
   const nlohmann::json& at(const char* key) const;
   void check(bool holds, const char* key, const char* expected) const;
+  std::int64_t id_of(const nlohmann::json& value, const char* key,
+                     std::map<std::int64_t, std::string>& names) const;
   RunLengthMask runs(const nlohmann::json& value) const;
 
   const nlohmann::json& json_;

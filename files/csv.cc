@@ -111,16 +111,16 @@ void CsvFile::begin_file(std::size_t index) {
 }
 
 void CsvFile::refuse_all() const {
-  refused_.fail(values_.advice(refused_.texts(), refused_.can_be_labels()));
+  refused_.fail(values_.advice(refused_.texts(), refused_.can_be_labels(),
+                               have_numbers_[first_refused_]));
 }
 
 void CsvFile::refuse(std::size_t column, std::size_t input,
                      const char* expected, std::string_view got) {
-  const CsvKind kind = kinds_[input];
-  const bool can_be_label =
-      kind == CsvKind::kIntegers || kind == CsvKind::kEither;
+  if (refused_.empty()) first_refused_ = input;
   refused_.add(file_->path(), records_.line(), "column " + column_name(column),
-               expected, {shown_text(trimmed(got)), true, can_be_label});
+               expected,
+               {shown_text(trimmed(got)), true, have_classes_[input]});
 }
 
 bool CsvFile::lacks_field() {
@@ -153,8 +153,22 @@ bool CsvFile::next_row(std::int64_t& skipped) {
   }
 }
 
-void CsvFile::scan(const std::vector<CsvKind>& kinds) {
+std::vector<bool> classes_of(const std::vector<CsvKind>& kinds) {
+  std::vector<bool> have_classes;
+  for (const CsvKind kind : kinds) {
+    have_classes.push_back(kind == CsvKind::kIntegers ||
+                           kind == CsvKind::kEither);
+  }
+  return have_classes;
+}
+
+void CsvFile::scan(const std::vector<CsvKind>& kinds,
+                   std::vector<bool> have_classes) {
   kinds_ = kinds;
+  have_classes_ =
+      have_classes.empty() ? classes_of(kinds) : std::move(have_classes);
+  have_classes_.resize(kinds.size(), false);
+  have_numbers_.assign(inputs_.size(), false);
   text_bytes_ = 0;
   numbered_.assign(inputs_.size(), {});
   has_names_in_.assign(inputs_.size(), false);
@@ -200,10 +214,15 @@ void CsvFile::check_field(std::size_t column, std::size_t input,
     check_key(column, input, text, all_integers);
     return;
   }
-  if (values_.to_integer(text)) return;
+  if (values_.to_integer(text)) {
+    have_numbers_[input] = true;
+    return;
+  }
+  const bool is_number = values_.to_number(text).has_value();
+  have_numbers_[input] = have_numbers_[input] || is_number;
   if (wanted == CsvKind::kIntegers) {
     refuse(column, input, values_.integer_words(), text);
-  } else if (!values_.to_number(text)) {
+  } else if (!is_number) {
     refuse(column, input, "a number", text);
   }
   all_integers[input] = false;
@@ -249,8 +268,13 @@ void CsvFile::check_row(std::vector<bool>& all_integers) {
         }
       });
   if (count != names_.size()) {
+    const bool may_be_decimal =
+        count > names_.size() && records_.delimiter() == ',';
     records_.fail("expected " + std::to_string(names_.size()) +
-                  " fields, got " + std::to_string(count));
+                  " fields, got " + std::to_string(count) +
+                  (may_be_decimal ? "; a field with a comma in it is written "
+                                    "in quotes, \"0,9\""
+                                  : ""));
   }
 }
 

@@ -31,6 +31,9 @@ enum class CsvKind {
   kNumbered,
 };
 
+/// For each input whether it may have classes: those that may be integers.
+std::vector<bool> classes_of(const std::vector<CsvKind>& kinds);
+
 /// Columns of a CSV file, or of several with the same columns one after the
 /// other, as tensors of rows or as texts. All is read and validated once; after
 /// that, only the requested rows are in memory. For one thread at a time.
@@ -45,9 +48,9 @@ class CsvFile {
   /// `columns` is a list "a,b" with one item per input: a column's name in the
   /// first line, "first:last" for several columns, which give an input [N,
   /// columns], or @1 for the first column of a file without names in its first
-  /// line. Either all or none have the input's name in front,
-  /// "preds=a,target=b". If empty, every column is an input. Throws
-  /// c10::ValueError.
+  /// line. Names with commas or colons are "in quotes", as in CSV. Either all
+  /// or none have the input's name in front, "preds=a,target=b". If empty,
+  /// every column is an input. Throws c10::ValueError.
   CsvFile(const std::string& path, const std::string& columns,
           CsvOptions options = CsvOptions())
       : CsvFile(std::vector<std::string>{path}, columns, std::move(options)) {}
@@ -67,8 +70,10 @@ class CsvFile {
   const std::vector<std::string>& names() const { return input_names_; }
   /// Reads the files for the first time. Throws c10::ValueError that names
   /// file, line and column of the first five invalid fields, says how many more
-  /// there are, and which option helps.
-  void scan(const std::vector<CsvKind>& kinds);
+  /// there are, and which option helps: --labels for inputs that have classes
+  /// (default: all that may be integers).
+  void scan(const std::vector<CsvKind>& kinds,
+            std::vector<bool> have_classes = {});
   /// Number of columns of an input given as "first:last"; 0 for a single
   /// column.
   std::size_t width(std::size_t input) const { return widths_[input]; }
@@ -137,6 +142,7 @@ class CsvFile {
   CsvOptions options_;
   CsvValues values_;
   RefusedFields refused_;
+  std::size_t first_refused_ = 0;  // the input
   std::vector<std::string> paths_;
   std::size_t file_index_ = 0;
   std::unique_ptr<InputFile> file_;  // the one at file_index_
@@ -148,6 +154,8 @@ class CsvFile {
   std::vector<std::size_t> widths_;     // in columns; 0 for a single one
   std::vector<std::vector<Use>> uses_;  // of columns
   std::vector<CsvKind> kinds_;          // of inputs; no kEither after scan()
+  std::vector<bool> have_classes_;      // of inputs
+  std::vector<bool> have_numbers_;      // the same, among their fields
   std::vector<std::set<std::string>> numbered_;  // of inputs
   std::vector<bool> has_names_in_;               // of inputs that are kNumbered
   // Of inputs, of rows read last, of columns.

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <sstream>
 
+#include "tally/files/column_list.h"
 #include "tally/files/csv.h"
 #include "tally/files/file_kind.h"
-#include "tally/metrics/common/did_you_mean.h"
 #include "tally/state/parse_number.h"
 
 namespace tally::files {
@@ -29,32 +28,18 @@ void CsvFile::find_columns(const std::string& columns) {
     }
     return;
   }
-  std::istringstream items(columns);
-  for (std::string item; std::getline(items, item, ',');) {
-    const bool is_column =
-        std::find(names_.begin(), names_.end(), item) != names_.end();
-    const std::string name = is_column ? "" : take_input_name(item);
-    if (!name.empty()) input_names_.push_back(name);
-    if (inputs_.empty()) has_names_ = item.empty() || item[0] != '@';
-    const std::size_t colon = item.find(':');
-    const bool is_name =
-        std::find(names_.begin(), names_.end(), item) != names_.end();
-    if (colon == item.npos || (has_names_ && is_name)) {
-      const std::size_t column = find_column(item);
-      add_input(item, column, column);
-      continue;
+  for (const ColumnItem& item : parse_columns(columns, names_)) {
+    if (!item.input.empty()) input_names_.push_back(item.input);
+    if (inputs_.empty()) {
+      has_names_ = item.is_quoted || item.first.empty() || item.first[0] != '@';
     }
-    const std::size_t first = find_column(item.substr(0, colon));
-    const std::size_t last = find_column(item.substr(colon + 1));
-    TORCH_CHECK_VALUE(first <= last, paths_[0], ": columns ", item,
+    const std::size_t first = find_column(item.first);
+    const std::size_t last = item.is_range ? find_column(item.last) : first;
+    TORCH_CHECK_VALUE(first <= last, paths_[0], ": columns ", item.text(),
                       ": expected the first before the last");
-    add_input(item, first, last);
-    widths_.back() = last - first + 1;
+    add_input(item.text(), first, last);
+    if (item.is_range) widths_.back() = last - first + 1;
   }
-  TORCH_CHECK_VALUE(
-      input_names_.empty() || input_names_.size() == inputs_.size(),
-      "--columns: expected names for all inputs or for none, got '", columns,
-      "'");
 }
 
 void CsvFile::choose(
@@ -86,7 +71,7 @@ std::size_t CsvFile::find_column(const std::string& name) {
   }
   const auto found = std::find(names_.begin(), names_.end(), name);
   TORCH_CHECK_VALUE(found != names_.end(), paths_[0], ": no column '", name,
-                    "'", internal::did_you_mean(name, names_));
+                    "'", column_hint(name, names_));
   TORCH_CHECK_VALUE(std::find(found + 1, names_.end(), name) == names_.end(),
                     paths_[0], ": more than one column '", name, "'");
   return found - names_.begin();

@@ -10,6 +10,7 @@
 
 #include "tally/files/file_kind.h"
 #include "tally/metrics/common/text_key.h"
+#include "tally/state/joined.h"
 #include "tally/state/parse_number.h"
 
 namespace tally::files {
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kPlaces = 5;
 constexpr std::size_t kMostLabels = 20;  // that a message proposes
+constexpr std::size_t kMostMissing = 3;
 
 template <class Number>
 std::optional<Number> parse_field(std::string_view word) {
@@ -62,6 +64,16 @@ bool is_number_with(std::string_view text, char separator) {
   return parse_field<double>(number).has_value();
 }
 
+/// 1.000,5 for a point and a comma.
+bool is_grouped_with(std::string_view text, char group, char decimal) {
+  const std::size_t last = text.rfind(group);
+  if (last == text.npos || last > text.find(decimal)) return false;
+  std::string number(text);
+  number.erase(std::remove(number.begin(), number.end(), group), number.end());
+  return decimal == '.' ? parse_field<double>(number).has_value()
+                        : is_number_with(number, decimal);
+}
+
 bool is_percentage(std::string_view text) {
   return !text.empty() && text.back() == '%' &&
          parse_field<double>(text.substr(0, text.size() - 1)).has_value();
@@ -73,6 +85,15 @@ bool is_name(const std::string& text) {
          std::any_of(text.begin(), text.end(), [](unsigned char c) {
            return std::isalpha(c) != 0 || c >= 0x80;
          });
+}
+
+bool is_short_truth(const std::string& text) {
+  return text.size() == 1 && std::strchr("TtFf", text[0]) != nullptr;
+}
+
+bool has_digit(const std::string& text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 }  // namespace
@@ -164,7 +185,7 @@ const char* CsvValues::missing_advice() const {
 }
 
 std::string CsvValues::advice(const std::set<std::string>& refused,
-                              bool can_be_label) const {
+                              bool can_be_label, bool has_numbers) const {
   const auto all = [&](auto&& holds) {
     return std::all_of(refused.begin(), refused.end(), holds);
   };
@@ -172,27 +193,57 @@ std::string CsvValues::advice(const std::set<std::string>& refused,
                   [&](const auto& text) { return is_missing(text); })) {
     return missing_advice();
   }
-  if (decimal_ != ',' &&
-      all([](const auto& text) { return is_number_with(text, ','); })) {
-    return "; if these are decimal commas, use --decimal comma";
+  const bool is_comma = decimal_ == ',';
+  const auto is_grouped = [](const auto& text) {
+    return is_grouped_with(text, '.', ',');
+  };
+  if (!refused.empty() && all([&](const auto& text) {
+        return is_grouped(text) || (!is_comma && has_decimal_comma(text));
+      })) {
+    const bool has_groups =
+        std::any_of(refused.begin(), refused.end(), is_grouped);
+    return std::string(is_comma ? ""
+                                : "; if these are decimal commas, use "
+                                  "--decimal comma") +
+           (has_groups ? "; points between thousands are left out" : "");
+  }
+  if (!is_comma &&
+      all([](const auto& text) { return is_grouped_with(text, ',', '.'); })) {
+    return "; commas between thousands are left out";
   }
   if (all([](const auto& text) { return is_percentage(text); })) {
     return "; write percentages as numbers from 0 to 1";
   }
-  return can_be_label && labels_.empty() ? label_advice(refused) : "";
+  return labels_.empty() ? word_advice(refused, can_be_label, has_numbers) : "";
 }
 
-std::string label_advice(const std::set<std::string>& texts) {
-  if (!std::all_of(texts.begin(), texts.end(), is_name)) return "";
-  if (texts.size() > kMostLabels) {
-    return "; --labels NAME,NAME,... reads texts as 0, 1, ...";
+bool has_decimal_comma(std::string_view text) {
+  return is_number_with(text, ',');
+}
+
+std::string word_advice(const std::set<std::string>& words, bool can_be_label,
+                        bool has_numbers) {
+  if (!std::all_of(words.begin(), words.end(), is_name)) return "";
+  const std::string names = internal::joined(
+      ",", words, [](const std::string& word) { return word; });
+  if (!has_numbers) {
+    if (!can_be_label) return "";
+    return words.size() > kMostLabels
+               ? "; --labels NAME,NAME,... reads texts as 0, 1, ..."
+               : "; --labels " + names +
+                     " reads texts as classes 0, 1, ..., in this order";
   }
-  std::string names;
-  for (const std::string& text : texts) {
-    names += (names.empty() ? "" : ",") + text;
+  if (std::all_of(words.begin(), words.end(), is_short_truth)) {
+    return "; what is true is written TRUE, True, true or 1, what is false "
+           "FALSE, False, false or 0";
   }
-  return "; --labels " + names +
-         " reads texts as classes 0, 1, ..., in this order";
+  const bool may_be_missing =
+      words.size() <= kMostMissing &&
+      std::none_of(words.begin(), words.end(), has_digit);
+  return may_be_missing
+             ? "; if the value is missing there, --missing skip:" + names +
+                   " leaves such rows out"
+             : "";
 }
 
 void RefusedFields::add(const std::string& path, std::int64_t line,
@@ -208,7 +259,6 @@ void RefusedFields::add(const std::string& path, std::int64_t line,
     }
   }
   if (count_++ == 0) {
-    path_ = path;
     column_ = column;
     first_ = path + ", line " + std::to_string(line) + ": " + column +
              ": expected " + expected + ", got " + quoted;
@@ -216,8 +266,10 @@ void RefusedFields::add(const std::string& path, std::int64_t line,
     others_ += others_.empty() ? "; also in " : ", ";
     if (path != path_) others_ += path + ", ";
     others_ += "line " + std::to_string(line) + " (" +
-               (column == column_ ? "" : column + ": ") + quoted + ")";
+               (column == last_column_ ? "" : column + ": ") + quoted + ")";
   }
+  path_ = path;
+  last_column_ = column;
 }
 
 void RefusedFields::fail(const std::string& advice) const {

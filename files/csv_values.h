@@ -36,9 +36,10 @@ class CsvValues {
   const char* integer_words() const;
   /// "; --missing ...": what helps with missing values.
   const char* missing_advice() const;
-  /// The option that helps with these fields; may be empty.
-  std::string advice(const std::set<std::string>& refused,
-                     bool can_be_label) const;
+  /// The option that helps with these fields of a column, in which others may
+  /// be numbers; may be empty.
+  std::string advice(const std::set<std::string>& refused, bool can_be_label,
+                     bool has_numbers) const;
 
  private:
   bool is_own_missing(std::string_view word) const;
@@ -52,9 +53,14 @@ class CsvValues {
   char decimal_;
 };
 
-/// "; --labels No,Yes ...", where these texts can be names of classes; may be
-/// empty.
-std::string label_advice(const std::set<std::string>& texts);
+/// Whether it is a number with a comma in place of a point.
+bool has_decimal_comma(std::string_view text);
+
+/// What helps with words where numbers are expected: "; --labels No,Yes ...",
+/// if they can be names of classes and there are no numbers beside them, whose
+/// classes these names would have; may be empty.
+std::string word_advice(const std::set<std::string>& words, bool can_be_label,
+                        bool has_numbers);
 
 /// As it is shown; texts get quotes.
 struct RefusedValue {
@@ -80,8 +86,9 @@ class RefusedFields {
   [[noreturn]] void fail(const std::string& advice) const;
 
  private:
-  std::string path_;
-  std::string column_;
+  std::string path_;    // of the last place
+  std::string column_;  // of the first one, whose texts are kept
+  std::string last_column_;
   std::string first_;
   std::string others_;
   std::set<std::string> texts_;

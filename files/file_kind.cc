@@ -58,6 +58,10 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
 }
 
+bool is_tar(std::string_view start) {
+  return start.size() >= 262 && start.substr(257, 5) == "ustar";
+}
+
 FileKind zip_kind(std::string_view start) {
   if (contains(start, "xl/") || contains(start, "[Content_Types].xml")) {
     return {start, "an Excel workbook (.xlsx)", kSaveSheet};
@@ -79,6 +83,7 @@ FileKind kind_of_start(std::string_view start) {
       start[1] <= 5) {
     return {start, "a pickle of Python", kSaveArrays};
   }
+  if (is_tar(start)) return {start, "a tar archive", "unpack it first"};
   for (const FileKind& kind : kFileKinds) {
     // A text may well begin with ORC or BZh; other bytes then tell.
     const bool needs_more = kind.start == "ORC" || kind.start == "BZh";
@@ -96,12 +101,31 @@ FileKind kind_of_start(std::string_view start) {
   return {};
 }
 
-}  // namespace
-
-void refuse_other_kinds(const InputFile& file) {
+std::string start_of(const InputFile& file) {
   std::string start(static_cast<std::size_t>(std::min(kStart, file.size())),
                     '\0');
   file.read(0, start.data(), static_cast<std::int64_t>(start.size()));
+  return start;
+}
+
+}  // namespace
+
+std::string other_than_array(const InputFile& file) {
+  const std::string start = start_of(file);
+  const FileKind kind = kind_of_start(start);
+  if (kind.name != nullptr) {
+    return std::string(kind.name) + "; " + kind.advice;
+  }
+  if (start.empty()) return "an empty file";
+  if (start.find('\0') != start.npos) return "other bytes";
+  const std::size_t first = start.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  return first != start.npos && start[first] == '{'
+             ? "text that begins with {; JSON lines are passed with --jsonl"
+             : "text; CSV is passed with --csv, JSON lines with --jsonl";
+}
+
+void refuse_other_kinds(const InputFile& file) {
+  const std::string start = start_of(file);
   const FileKind kind = kind_of_start(start);
   TORCH_CHECK_VALUE(kind.name == nullptr, file.path(),
                     ": expected text in UTF-8, got ", kind.name, "; ",

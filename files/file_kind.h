@@ -12,6 +12,9 @@ namespace tally::files {
 /// to do.
 void refuse_other_kinds(const InputFile& file);
 
+/// What a file is that is no array, and how it is passed, behind "got ".
+std::string other_than_array(const InputFile& file);
+
 /// Text of a file, for messages: at most 40 bytes, with blanks for control
 /// characters and \xFF for what is not UTF-8.
 std::string shown_text(std::string_view text);

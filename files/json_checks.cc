@@ -49,8 +49,7 @@ void JsonLines::refuse(std::int64_t row, std::size_t input,
   const bool is_text = value.is_string();
   are_texts_refused_ = are_texts_refused_ && is_text;
   const bool is_there = !value.is_discarded();
-  const bool can_be_label = is_text && (kinds_[input] == CsvKind::kIntegers ||
-                                        kinds_[input] == CsvKind::kEither);
+  const bool can_be_label = is_text && have_classes_[input];
   refused_.add(file->path(), line, "key '" + inputs_[input] + "'", expected,
                {is_text    ? shown_text(value.get<std::string>())
                 : is_there ? shown_json(value)
@@ -149,6 +148,7 @@ void JsonLines::check_number(std::int64_t row, std::size_t input,
   const bool is_nan = is_missing && values_.missing() == Missing::kNan;
   const bool is_whole = is_integer_of(value) && !is_missing;
   const bool is_number = (value.is_number() && !is_missing) || is_nan;
+  have_numbers_[input] = have_numbers_[input] || is_whole || is_number;
   if (!is_whole && (kinds_[input] == CsvKind::kIntegers || !is_number)) {
     refuse(row, input, expected_of(kinds_[input], !labels_.empty()), value);
   }

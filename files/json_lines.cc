@@ -7,13 +7,12 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <type_traits>
 
+#include "tally/files/column_list.h"
 #include "tally/files/file_kind.h"
-#include "tally/files/input_file.h"
 #include "tally/files/json_text.h"
-#include "tally/metrics/common/did_you_mean.h"
+#include "tally/metrics/common/json_fault.h"
 #include "tally/metrics/resampling/sample_ids.h"
 
 namespace tally::files {
@@ -34,6 +33,27 @@ const Json& value_of(const Json& object, const std::string& key) {
   return found == object.end() ? kNothing : *found;
 }
 
+/// What a line is that is no object, and what helps.
+std::string line_fault(const std::string& line) {
+  try {
+    return shown_json(Json::parse(line));
+  } catch (const Json::out_of_range& error) {
+    return internal::json_overflow(error);
+  } catch (const Json::parse_error& error) {
+    const std::string fault =
+        internal::JsonFault{error, error.byte, line}.words();
+    const auto has = [&](const char* words) {
+      return fault.find(words) != fault.npos;
+    };
+    if (has("Infinity")) return fault + "; leave these lines out";
+    if (has("end that comes") || has("behind the end")) {
+      return fault + "; jq -c . FILE writes each object in one line";
+    }
+    return has("in place of") ? fault + "; json.dumps of Python writes JSON"
+                              : fault;
+  }
+}
+
 }  // namespace
 
 JsonLines::JsonLines(const std::vector<std::string>& paths,
@@ -48,19 +68,11 @@ JsonLines::JsonLines(const std::vector<std::string>& paths,
   TORCH_CHECK_VALUE(file_.rows() > 0, file_.path(),
                     ": expected lines, got an empty file");
   find_keys();
-  std::istringstream items(columns);
-  for (std::string item; std::getline(items, item, ',');) {
-    const bool is_key =
-        std::find(keys_.begin(), keys_.end(), item) != keys_.end();
-    const std::string name = is_key ? "" : take_input_name(item);
-    if (!name.empty()) names_.push_back(name);
-    check_key(item);
-    inputs_.push_back(item);
+  for (const ColumnItem& item : parse_columns(columns, keys_)) {
+    if (!item.input.empty()) names_.push_back(item.input);
+    inputs_.push_back(item.text());
+    check_key(inputs_.back());
   }
-  TORCH_CHECK_VALUE(names_.empty() || names_.size() == inputs_.size(),
-                    "--columns: expected names for all inputs or for none, "
-                    "got '",
-                    columns, "'");
   if (columns.empty()) inputs_ = keys_;
 }
 
@@ -73,9 +85,32 @@ void JsonLines::find_keys() {
 }
 
 void JsonLines::check_key(const std::string& key) const {
-  TORCH_CHECK_VALUE(std::find(keys_.begin(), keys_.end(), key) != keys_.end(),
-                    file_.path(), ": no key '", key, "' in line 1",
-                    internal::did_you_mean(key, keys_));
+  if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) return;
+  if (values_.missing() != Missing::kError && has_key(key)) return;
+  constexpr std::size_t kMost = 10;
+  std::string known;
+  for (std::size_t i = 0; i < std::min(kMost, keys_.size()); ++i) {
+    known += (i == 0 ? "'" : ", '") + shown_text(keys_[i]) + "'";
+  }
+  fail(0, "expected the key '" + shown_text(key) + "', got " +
+              (known.empty() ? "no keys" : known) +
+              (keys_.size() > kMost ? ", ..." : "") + column_hint(key, keys_) +
+              (has_key(key) ? "; other lines have it: --missing skip leaves "
+                              "out those that lack it"
+                            : ""));
+}
+
+/// Whether any line has it, where the first may lack it.
+bool JsonLines::has_key(const std::string& key) const {
+  for (std::int64_t row = 0; row < rows(); row += kRows) {
+    const auto lines = file_.read(row, std::min(row + kRows, rows()));
+    const bool is_there =
+        std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+          return parse_json(line).contains(key);
+        });
+    if (is_there) return true;
+  }
+  return false;
 }
 
 void JsonLines::add_ids(const std::vector<std::string>& keys) {
@@ -98,26 +133,24 @@ void JsonLines::fail(std::int64_t row, const std::string& what) const {
 }
 
 void JsonLines::fail_line(std::int64_t row, const std::string& line) const {
-  const Json value = parse_json(line);
   const std::size_t start = line.find_first_not_of(" \t\r");
-  const char begin = start == line.npos ? ' ' : line[start];
-  std::string got = value.is_discarded() ? "" : ", got " + shown_json(value);
+  std::string got;
   if (start == line.npos) {
-    got = ", got an empty line";
-  } else if (line.find("Infinity") != line.npos && value.is_discarded()) {
-    got = ", got Infinity, which JSON does not have; leave these lines out";
-  } else if (row == 0 && begin == '[') {
-    got = ", got a list; jq -c '.[]' FILE writes its objects in a line each";
-  } else if (begin == '{' && value.is_discarded()) {
-    got =
-        ", got one that does not end in this line or is damaged; jq -c . "
-        "FILE writes each object in one line";
+    got = "an empty line";
+  } else if (row == 0 && line[start] == '[') {
+    got = "a list; jq -c '.[]' FILE writes its objects in a line each";
+  } else {
+    got = line_fault(without_nan(line));
   }
-  fail(row, "expected a JSON object in each line" + got);
+  fail(row, "expected a JSON object in each line, got " + got);
 }
 
-void JsonLines::scan(const std::vector<CsvKind>& kinds) {
+void JsonLines::scan(const std::vector<CsvKind>& kinds,
+                     std::vector<bool> have_classes) {
   kinds_ = kinds;
+  have_classes_ =
+      have_classes.empty() ? classes_of(kinds) : std::move(have_classes);
+  have_numbers_.assign(inputs_.size(), false);
   has_lists_.assign(inputs_.size(), false);
   has_texts_.assign(inputs_.size(), false);
   all_integers_.assign(inputs_.size(), true);
@@ -164,7 +197,7 @@ void JsonLines::scan_line(std::int64_t row, const std::string& line) {
 void JsonLines::refuse_all() const {
   const std::set<std::string>& texts = refused_.texts();
   const auto is_number = [&](const std::string& text) {
-    return values_.to_number(text).has_value();
+    return values_.to_number(text) || has_decimal_comma(text);
   };
   std::string advice;
   if (std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
@@ -175,9 +208,13 @@ void JsonLines::refuse_all() const {
                  : values_.missing_advice();
   } else if (are_texts_refused_ &&
              std::all_of(texts.begin(), texts.end(), is_number)) {
-    advice = "; numbers are written without quotes";
-  } else if (refused_.can_be_labels() && labels_.empty()) {
-    advice = label_advice(texts);
+    const bool has_comma =
+        std::any_of(texts.begin(), texts.end(), has_decimal_comma);
+    advice = std::string("; numbers are written without quotes") +
+             (has_comma ? ", and with a point" : "");
+  } else if (are_texts_refused_ && labels_.empty()) {
+    advice = word_advice(texts, refused_.can_be_labels(),
+                         have_numbers_[first_refused_]);
   }
   refused_.fail(advice);
 }

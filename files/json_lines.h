@@ -31,8 +31,9 @@ namespace tally::files {
 class JsonLines {
  public:
   /// `columns` is a list "a,b" with the key of each input; either all or none
-  /// have the input's name in front, "preds=a,target=b". If empty, every key of
-  /// the first line is an input. Throws c10::ValueError.
+  /// have the input's name in front, "preds=a,target=b", and keys with commas
+  /// are "in quotes". If empty, every key of the first line is an input. Throws
+  /// c10::ValueError.
   /// Of the options, the labels and those of missing values apply.
   JsonLines(const std::string& path, const std::string& columns,
             const CsvOptions& options = {})
@@ -54,8 +55,9 @@ class JsonLines {
   const std::vector<std::string>& names() const { return names_; }
   /// Reads the files for the first time. Throws c10::ValueError that names
   /// file, line and key of the first five invalid values, and says how many
-  /// more there are.
-  void scan(const std::vector<CsvKind>& kinds);
+  /// more there are, and what helps, as CsvFile does.
+  void scan(const std::vector<CsvKind>& kinds,
+            std::vector<bool> have_classes = {});
   /// Whether an input of texts has lists of them, and texts alone.
   bool has_lists(std::size_t input) const { return has_lists_[input]; }
   bool has_texts(std::size_t input) const { return has_texts_[input]; }
@@ -78,6 +80,7 @@ class JsonLines {
  private:
   void find_keys();
   void check_key(const std::string& key) const;
+  bool has_key(const std::string& key) const;
   [[noreturn]] void fail(std::int64_t row, const std::string& what) const;
   [[noreturn]] void fail_line(std::int64_t row, const std::string& line) const;
   void scan_line(std::int64_t row, const std::string& line);
@@ -117,6 +120,8 @@ class JsonLines {
   std::vector<std::string> inputs_;
   std::vector<std::string> names_;
   std::vector<CsvKind> kinds_;
+  std::vector<bool> have_classes_;  // of inputs
+  std::vector<bool> have_numbers_;  // the same, among their values
   std::vector<bool> all_integers_;
   std::vector<bool> has_lists_;  // of texts
   std::vector<bool> has_texts_;

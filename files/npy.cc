@@ -12,6 +12,7 @@
 #include <numeric>
 #include <utility>
 
+#include "tally/files/file_kind.h"
 #include "tally/state/parse_number.h"
 
 namespace tally::files {
@@ -181,13 +182,9 @@ std::pair<std::string, std::int64_t> read_header(const InputFile& file) {
   unsigned char begin[kPreamble] = {};
   const std::int64_t got = std::min(kPreamble, file.size());
   file.read(0, begin, got);
-  const std::string_view start(reinterpret_cast<const char*>(begin), 4);
-  TORCH_CHECK_VALUE(start != "PK\x03\x04",
-                    "expected a .npy file, got a zip archive; pass a .npz file "
-                    "alone and named .npz");
   TORCH_CHECK_VALUE(
       got == kPreamble && std::memcmp(begin, kMagic.data(), 6) == 0,
-      "expected a .npy file");
+      "expected a .npy file, got ", other_than_array(file));
   const int major = begin[6];
   TORCH_CHECK_VALUE(major >= 1 && major <= 3 && begin[7] == 0,
                     "expected version 1.0, 2.0 or 3.0 of the format, got ",
@@ -334,7 +331,9 @@ void NpyFile::check_unsigned(const at::Tensor& values,
   TORCH_CHECK_VALUE(false, path(), ", row ", begin + row,
                     ": expected integers up to ",
                     std::numeric_limits<std::int64_t>::max(), ", got ",
-                    static_cast<std::uint64_t>(*large));
+                    static_cast<std::uint64_t>(*large),
+                    "; where they only tell things apart, save "
+                    "array.astype('int64')");
 }
 
 at::Tensor NpyFile::read(std::int64_t begin, std::int64_t end) const {

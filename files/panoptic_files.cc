@@ -165,11 +165,11 @@ PanopticFiles::PanopticFiles(const PanopticPart& annotations,
   const std::string& file = results.front().file;
   TORCH_CHECK_VALUE(missing.empty(), file, ": expected a result of each image ",
                     "in ", annotations.file, ", got none of ", missing.size(),
-                    ": ", listed_images(missing, reader.names()));
-  TORCH_CHECK_VALUE(
-      others.empty(), file, ": expected results of the images in ",
-      annotations.file, ", got ", others.size(),
-      " of other images: ", listed_images(others, reader.names()));
+                    ": image_id ", listed_ids(missing, reader.names()));
+  TORCH_CHECK_VALUE(others.empty(), file,
+                    ": expected results of the images in ", annotations.file,
+                    ", got ", others.size(), " of other images: image_id ",
+                    listed_ids(others, reader.names()));
   std::int64_t joined = 0;
   for (auto& [id, target] : targets) {
     Image image{std::move(preds.at(id)), std::move(target)};

@@ -198,10 +198,27 @@ constexpr char16_t kWindows[32] = {
     0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
     0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x009D, 0x017E, 0x0178};
 
+/// Whether UTF-16 has the higher byte first, if no mark says so: tables and
+/// lines have ASCII in them, whose higher byte is 0.
+bool is_big_endian(std::string_view bytes) {
+  std::int64_t big = 0;
+  for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
+    const auto is_ascii = [&](std::size_t zero, std::size_t other) {
+      return bytes[zero] == '\0' && bytes[other] > '\0';
+    };
+    big += is_ascii(i, i + 1) ? 1 : 0;
+    big -= is_ascii(i + 1, i) ? 1 : 0;
+  }
+  return big > 0;
+}
+
 /// The state of reading UTF-16 in pieces.
 class Utf16 {
  public:
   explicit Utf16(const std::string& path) : path_(path) {}
+
+  /// At the start, unless a mark follows.
+  void guess(std::string_view bytes) { is_big_ = is_big_endian(bytes); }
 
   void add(unsigned char byte, std::string& out) {
     ++bytes_;
@@ -213,7 +230,7 @@ class Utf16 {
         static_cast<char32_t>(is_big_ ? half_ << 8 | byte : byte << 8 | half_);
     half_ = -1;
     if (bytes_ == 2 && (unit == 0xFEFF || unit == 0xFFFE)) {
-      is_big_ = unit == 0xFFFE;
+      is_big_ = is_big_ == (unit == 0xFEFF);
       return;
     }
     add_unit(unit, out);
@@ -257,9 +274,10 @@ void to_utf8(int descriptor, Encoding encoding, const std::string& path,
   std::vector<char> buffer(kPiece);
   std::string out;
   Utf16 utf16(path);
-  while (true) {
+  for (bool is_first = true;; is_first = false) {
     const std::string_view bytes = read_piece(descriptor, buffer, path);
     if (bytes.empty()) break;
+    if (is_first) utf16.guess(bytes);
     out.clear();
     for (const char c : bytes) {
       const auto byte = static_cast<unsigned char>(c);

@@ -35,9 +35,9 @@ std::string unpack_zlib(std::string_view packed, std::size_t size,
 enum class Encoding { kUtf8, kUtf16, kLatin1, kWindows1252 };
 
 /// Passes on a file's texts in UTF-8, in pieces. UTF-16 without a byte order
-/// mark is read with the lower byte first, as Windows writes it; what no
-/// character stands for (half of a pair, an odd byte) is a c10::ValueError that
-/// names `path` and the byte.
+/// mark has the higher byte first if its ASCII says so, else the lower one, as
+/// Windows writes it; what no character stands for (half of a pair, an odd
+/// byte) is a c10::ValueError that names `path` and the byte.
 void to_utf8(int descriptor, Encoding encoding, const std::string& path,
              c10::function_ref<void(std::string_view)> write);
 

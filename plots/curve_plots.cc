@@ -285,7 +285,7 @@ std::string calibration_plot(const at::Tensor& preds, const at::Tensor& target,
   Svg svg(options.width(), side + 190, title,
           title + " of " + std::to_string(p.size()) + " predictions in " +
               std::to_string(found.size()) +
-              " bins, with 95 % Wilson intervals");
+              " bins, with 95% Wilson intervals");
   internal::draw_title(svg, options, title);
   Axes axes(svg, {64, 36, side, side}, {0, 1}, {0, 1});
   axes.draw("", "positives");

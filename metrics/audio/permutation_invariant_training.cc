@@ -79,10 +79,11 @@ at::Tensor pit_permutate(const at::Tensor& preds,
       "expected permutations [N, C] of preds [N, C, ...], got ",
       permutations.sizes(), " and ", preds.sizes());
   const at::Tensor orders = permutations.to(at::kCPU, at::kLong);
-  TORCH_CHECK_INDEX(
-      orders.numel() == 0 || (orders.min().item().toLong() >= 0 &&
-                              orders.max().item().toLong() < preds.size(1)),
-      "expected permutations of 0 to ", preds.size(1) - 1, ", got others");
+  const at::Tensor others =
+      orders.masked_select(orders.lt(0).logical_or(orders.ge(preds.size(1))));
+  TORCH_CHECK_INDEX(others.numel() == 0, "expected permutations of 0 to ",
+                    preds.size(1) - 1, ", got ",
+                    others[0].item<std::int64_t>());
   return internal::audio::permuted(preds, orders);
 }
 

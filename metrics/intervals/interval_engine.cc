@@ -130,9 +130,11 @@ Intervals make_intervals(const FlatResult& value,
     interval.value = part;
     interval.dimensions = value.results.dimensions(name);
     const auto filled = [&](double Bounds::*end) {
-      at::Tensor tensor = at::empty(part.sizes(), at::kDouble);
+      at::Tensor tensor = at::empty(interval.value.sizes(), at::kDouble);
       auto* into = tensor.mutable_data_ptr<double>();
-      for (std::int64_t i = 0; i < part.numel(); ++i) *into++ = next[i].*end;
+      for (std::int64_t i = 0; i < tensor.numel(); ++i) {
+        *into++ = next[i].*end;
+      }
       return tensor;
     };
     interval.low = filled(&Bounds::low);

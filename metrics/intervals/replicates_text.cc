@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/common/parser_words.h"
+#include "tally/metrics/common/json_fault.h"
 #include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/replicates.h"
 #include "tally/metrics/intervals/row_matches.h"
@@ -175,9 +175,13 @@ NamedReplicates parse_replicates(const std::string& text) {
                               replicates_of(each));
     }
     return replicates;
+  } catch (const Json::parse_error& error) {
+    TORCH_CHECK_VALUE(false, "replicates: ", internal::json_place(error),
+                      ": expected a file of replicates, got ",
+                      (internal::JsonFault{error, error.byte, text}.words()));
   } catch (const Json::exception& error) {
     TORCH_CHECK_VALUE(false, "replicates: expected a file of replicates, got: ",
-                      internal::parser_words(error));
+                      internal::json_words(error));
   }
 }
 

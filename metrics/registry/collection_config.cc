@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tally/metrics/common/json_fault.h"
 #include "tally/metrics/common/option_words.h"
-#include "tally/metrics/common/parser_words.h"
 #include "tally/metrics/core/option_text.h"
 #include "tally/state/joined.h"
 
@@ -89,9 +89,13 @@ Json parse_json(std::string_view text) {
         text, [keys](int depth, Json::parse_event_t event, Json& parsed) {
           return (*keys)(depth, event, parsed);
         });
-  } catch (const Json::exception& error) {
-    TORCH_CHECK_VALUE(false, kOwner, ": expected JSON, got a ",
-                      internal::parser_words(error));
+  } catch (const Json::out_of_range& error) {
+    TORCH_CHECK_VALUE(false, kOwner, ": expected JSON, got ",
+                      internal::json_overflow(error));
+  } catch (const Json::parse_error& error) {
+    TORCH_CHECK_VALUE(false, kOwner, ": ", internal::json_place(error),
+                      ": expected JSON, got ",
+                      (internal::JsonFault{error, error.byte, text}.words()));
   }
 }
 

@@ -217,7 +217,7 @@ const std::vector<NamedExpression>& named_expressions() {
       {"MeanSquaredLogError(squared=false)",
        "Root mean squared logarithmic error.", "rmsle"},
       {"HausdorffDistance(num_classes=5, percentile=95)",
-       "Hausdorff distance of the nearest 95 % of the surfaces.", "hd95"},
+       "Hausdorff distance of the nearest 95% of the surfaces.", "hd95"},
   };
   return expressions;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/states/row_scores.h"
@@ -38,7 +40,7 @@ struct CosineOfRows {
   std::optional<internal::regression::RowKind> kernel() const {
     return internal::regression::RowKind::kCosine;
   }
-  bool valid(const at::Tensor&, const at::Tensor&) const { return true; }
+  std::string invalid(const at::Tensor&, const at::Tensor&) const { return ""; }
   const char* domain() const { return "any values"; }
 };
 extern template class RowScores<CosineOfRows>;

@@ -41,7 +41,7 @@ struct DistributionRows {
       internal::regression::RowKind kind) const {
     return log_prob ? std::nullopt : std::make_optional(kind);
   }
-  bool valid(const at::Tensor& p, const at::Tensor& q) const;
+  std::string invalid(const at::Tensor& p, const at::Tensor& q) const;
   std::string domain() const { return "p and q of at least 0"; }
   bool log_prob;
 };

@@ -1,6 +1,9 @@
 #include <ATen/ops/logaddexp.h>
+#include <c10/util/StringUtil.h>
 
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "tally/metrics/regression/cosine_similarity.h"
 #include "tally/metrics/regression/divergences.h"
@@ -92,9 +95,16 @@ at::Tensor CosineSimilarity::evaluate(const State& state) const {
   return regression::reduce_rows(state, options().reduction());
 }
 
-bool DistributionRows::valid(const at::Tensor& p, const at::Tensor& q) const {
-  return log_prob ||
-         (!regression::has_negative(p) && !regression::has_negative(q));
+std::string DistributionRows::invalid(const at::Tensor& p,
+                                      const at::Tensor& q) const {
+  if (log_prob) return "";
+  for (const auto& [rows, name] : {std::pair(&p, "p"), std::pair(&q, "q")}) {
+    if (!regression::has_negative(*rows)) continue;
+    const at::Tensor values = rows->detach().reshape(-1);
+    const auto first = values.masked_select(values.lt(0))[0];
+    return c10::str(first.item<double>(), " as ", name);
+  }
+  return "";
 }
 
 template <class T>

@@ -109,7 +109,7 @@ class IntervalMetric(RowMetric):
         name = type(self._metric).__name__
         parts = {name: value} if isinstance(value, Interval) else dict(value)
         first = next(iter(parts.values()))
-        title = title or f"{name}: {100 * first.level:g} % ({first.method}, {_counted(first)})"
+        title = title or f"{name}: {100 * first.level:g}% ({first.method}, {_counted(first)})"
         if isinstance(value, Interval) and value.value.ndim == 1:
             return bar_plot(
                 value.value, labels=labels, low=value.low, high=value.high, title=title,

@@ -213,7 +213,7 @@ def test_plots_show_the_ends():
     metric = tally.BinaryAccuracy().interval()
     metric.update(PREDS, TARGET)
     svg = metric.plot()._repr_svg_()
-    assert "BinaryAccuracy: 95 % (wilson, 200 rows)" in svg and "of 1 runs" in svg
+    assert "BinaryAccuracy: 95% (wilson, 200 rows)" in svg and "of 1 runs" in svg
     classes = tally.MulticlassRecall(num_classes=3, average="none").interval()
     classes.update(torch.rand(60, 3), torch.randint(3, (60,)))
     assert ">owl<" in classes.plot(labels=["cat", "dog", "owl"], title="mine").svg

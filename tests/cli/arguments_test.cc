@@ -165,9 +165,13 @@ TEST(ArgumentsTest, SayWhatIsWrong) {
   EXPECT_EQ(arguments_error({"completion"}),
             "completion: expected bash or zsh, got 0");
   EXPECT_EQ(arguments_error({"describe"}),
-            "describe: expected the name of one metric, got 0");
+            "describe: expected the name of one metric or loss, such as "
+            "BinaryAUROC, got none; tally list has all, --format json "
+            "describes them");
   EXPECT_EQ(arguments_error({"describe", "A", "B", "--format=json"}),
-            "describe: expected the name of one metric, got 2");
+            "describe: expected the name of one metric or loss, such as "
+            "BinaryAUROC, got 2; tally list has all, --format json "
+            "describes them");
   EXPECT_EQ(arguments_error({"describe", "--all"}),
             "describe: unknown option '--all'");
   EXPECT_EQ(arguments_error({"describe", "A", "--format=csv"}),
@@ -272,20 +276,22 @@ TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
   EXPECT_EQ(evaluate_error({"--metrics", "A", "--config", "c"}),
             "expected either --metrics or --config, got both");
   EXPECT_EQ(evaluate_error({"--metrics", "A"}),
-            "expected one of --inputs, --csv and --coco, got none");
+            "expected one of --inputs, --csv, --jsonl and --coco, got none");
   EXPECT_EQ(evaluate_error({"--metrics", "A", "--inputs", "x", "--csv", "y"}),
-            "expected one of --inputs, --csv and --coco, got several");
+            "expected one of --inputs, --csv, --jsonl and --coco, got several");
   EXPECT_EQ(
       evaluate_error({"--metrics", "A", "--inputs", "x", "--columns", "y"}),
-      "--columns: requires --csv, or a .jsonl or .npz file as --inputs");
+      "--columns: requires --csv or --jsonl, or a .jsonl or .npz file as "
+      "--inputs");
   EXPECT_EQ(evaluate_error({"-m", "A", "-i", "x.jsonl", "y.txt"}),
             "--inputs: expected x.jsonl alone and without a name, as it holds "
             "all inputs; use --columns to choose them");
   EXPECT_EQ(evaluate_error({"-m", "A", "-i", "x", "--missing", "skip"}),
-            "--missing: requires --csv, or a .jsonl file as --inputs");
+            "--missing: requires --csv or --jsonl, or a .jsonl file as "
+            "--inputs");
   EXPECT_EQ(evaluate_error({"-m", "A", "-i", "x.json"}),
             "--inputs: expected files of arrays, of texts or of JSON lines, "
-            "got x.json; name it .jsonl if it has an object in each line");
+            "got x.json; --jsonl reads it if it has an object in each line");
   EXPECT_EQ(evaluate_error({"-m", "A", "-i", "-", "-"}),
             "--inputs: expected - once, got it 2 times");
   EXPECT_EQ(evaluate_error({"--metrics", "A", "--inputs", "x", "--ranks", "3",

@@ -142,13 +142,18 @@ TEST(ArraySourceTest, ArchivesHoldAllInputs) {
   const char* kMetric = "MulticlassAccuracy(num_classes=3)";
   auto source = open({plain}, kMetric);
   EXPECT_THAT(source->names(), ElementsAre("preds", "target", "weight"));
+  EXPECT_EQ(source->remarks(),
+            "preds is array 'preds', target is array 'target', weight is array "
+            "'weight'\n");
   EXPECT_EQ(source->rows(), 19);
   EXPECT_EQ(source->read(3, 5)[0].ref().as<at::Tensor>()->sizes(),
             at::IntArrayRef({2, 3}));
   source = open({packed}, kMetric, "p,y");
   EXPECT_EQ(source->value_place(2, 1), packed + ": y, row 2");
+  EXPECT_EQ(source->remarks(), "preds is array 'p', target is array 'y'\n");
   source = open({packed}, kMetric, "target=y,preds=p");
   EXPECT_THAT(source->names(), ElementsAre("target", "preds"));
+  EXPECT_EQ(source->remarks(), "");
   EXPECT_EQ(source->file_names(), packed);
   EXPECT_THAT(refusal_of([&] { open({packed}, kMetric, "p,x"); }),
               EndsWith("arrays_compressed.npz: no array 'x'"));

@@ -100,7 +100,7 @@ TEST_F(CompareRunsTest, SubtractsPartByPart) {
       "m.a, m.b: " + few,
       "m.b: " + same};
   std::string table = "first: " + first + "\nsecond: " + second +
-                      "\n50 % intervals of first - second: poisson\n";
+                      "\n50% intervals of first - second: poisson\n";
   for (const std::string& line : lines) table += line + "\n";
   EXPECT_EQ(render(runs, Format::kTable), table);
 }

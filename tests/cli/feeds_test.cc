@@ -55,7 +55,8 @@ class FeedFiles {
   std::string text_ = folder_.write("a.txt", "a\n");
   std::string annotations_ =
       folder_.write("gt.json",
-                    R"({"images": [{"id": 1}], "categories": [{"id": 1}],
+                    R"({"images": [{"id": 1, "neg_category_ids": [],
+                      "not_exhaustive_category_ids": []}], "categories": [{"id": 1}],
           "annotations": [{"image_id": 1, "category_id": 1,
                            "bbox": [0, 0, 1, 1]}]})");
   std::string results_ =

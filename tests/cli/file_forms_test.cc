@@ -138,6 +138,16 @@ TEST(CsvFormTest, CommasMayBeDecimal) {
   EXPECT_THAT(csv_error("a;b\n0,9;1\n0,2;1\n", options),
               EndsWith("'0,9'; also in line 3 ('0,2'); if these are decimal "
                        "commas, use --decimal comma"));
+  const std::string thousands = "a;b\n1.000,9;1\n";
+  EXPECT_THAT(csv_error(thousands, options),
+              EndsWith("'1.000,9'; if these are decimal commas, use --decimal "
+                       "comma; points between thousands are left out"));
+  options.decimal = ',';
+  EXPECT_THAT(csv_error(thousands, options),
+              EndsWith("'1.000,9'; points between thousands are left out"));
+  EXPECT_THAT(csv_error("a\n\"1,000.5\"\n\"2,000\"\n"),
+              EndsWith("'1,000.5'; also in line 3 ('2,000'); commas between "
+                       "thousands are left out"));
 }
 
 TEST(CsvFormTest, TheFirstFivePlacesAreNamed) {
@@ -146,11 +156,13 @@ TEST(CsvFormTest, TheFirstFivePlacesAreNamed) {
   EXPECT_THAT(csv_error(text + "1,y\n", {}, {CsvKind::kFloats}),
               EndsWith("x.csv, line 2: column 'a': expected a number, got 'x'; "
                        "also in line 3 ('x'), line 4 ('x'), line 5 ('x'), line "
-                       "6 ('x') and 4 more"));
+                       "6 ('x') and 4 more; if the value is missing there, "
+                       "--missing skip:x leaves such rows out"));
   EXPECT_THAT(
       csv_error("a,b\n1,x\ny,1\n", {}, {CsvKind::kFloats}),
       EndsWith("line 2: column 'b': expected a number, got 'x'; also in "
-               "line 3 (column 'a': 'y')"));
+               "line 3 (column 'a': 'y'); if the value is missing there, "
+               "--missing skip:x leaves such rows out"));
 }
 
 TEST(CsvFormTest, MessagesSayWhatHelps) {
@@ -269,6 +281,8 @@ TEST(FileKindTest, OtherFilesAreNamedByTheirFirstBytes) {
       {"\x80\x04\x95 and more", "a pickle of Python"},
       {"\x1F\x8B\x08", "a gzip file; decompress it first"},
       {"BZh91AY&SY\xFF", "a bzip2 file"},
+      {"x.csv" + std::string(252, '\0') + "ustar\0",
+       "a tar archive; unpack it first"},
       {"\x89HDF\r\n", "an HDF5 file"},
       {"\x93NUMPY\x01", "a NumPy array; pass it with --inputs"},
       {std::string("\xFF\xFE"
@@ -367,6 +381,10 @@ TEST(EncodingTest, BecomesUtf8) {
   EXPECT_EQ(in_utf8(little, Encoding::kUtf16), text);
   EXPECT_EQ(in_utf8("\xFF\xFE" + little, Encoding::kUtf16), text);
   EXPECT_EQ(in_utf8("\xFE\xFF" + big, Encoding::kUtf16), text);
+  // Without a mark, what ASCII is tells: a comma, not U+2C00.
+  EXPECT_EQ(in_utf8(std::string("\0a\0,\0b", 6), Encoding::kUtf16), "a,b");
+  EXPECT_EQ(in_utf8(std::string("\x00\x4E,\0b\0", 6), Encoding::kUtf16),
+            "\u4E00,b");
   EXPECT_EQ(in_utf8("a\xE9\x80", Encoding::kLatin1), "a\u00E9\u0080");
   EXPECT_EQ(in_utf8("a\xE9\x80\x9F", Encoding::kWindows1252),
             "a\u00E9\u20AC\u0178");

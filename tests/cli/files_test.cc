@@ -118,7 +118,9 @@ TEST(NpyTest, RefusesWhatIsNoArrayOfRows) {
   EXPECT_THAT(error("structure"), HasSubstr("got one of structures"));
   EXPECT_THAT(error("uint64_large"),
               HasSubstr("uint64_large.npy, row 1: expected integers up to "
-                        "9223372036854775807, got 9223372036854775808"));
+                        "9223372036854775807, got 9223372036854775808; where "
+                        "they only tell things apart, save "
+                        "array.astype('int64')"));
 }
 
 TEST(NpyTest, RefusesWhatIsNoSuchFile) {
@@ -128,14 +130,23 @@ TEST(NpyTest, RefusesWhatIsNoSuchFile) {
   EXPECT_THAT(npy_error(folder.path("")), EndsWith("expected a file"));
   ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
   EXPECT_THAT(npy_error(folder.path("pipe")), EndsWith("expected a file"));
-  for (const char* text : {"", "\x93NUMPY", "a text of some length"}) {
-    EXPECT_THAT(npy_error(folder.write("x", text)),
-                EndsWith("x: expected a .npy file"));
+  const std::pair<std::string, const char*> kOthers[] = {
+      {"", "an empty file"},
+      {"a text of some length",
+       "text; CSV is passed with --csv, JSON lines with --jsonl"},
+      {"{\"preds\": 0.5}\n",
+       "text that begins with {; JSON lines are passed with --jsonl"},
+      {std::string("some\0bytes", 10), "other bytes"},
+      {"PK\x03\x04 and some more", "a zip archive; unpack it first"},
+      {"PK\x03\x04 preds.npy",
+       "an archive of NumPy arrays (.npz); pass it alone with --inputs, named "
+       ".npz"}};
+  for (const auto& [bytes, words] : kOthers) {
+    EXPECT_THAT(npy_error(folder.write("x", bytes)),
+                EndsWith(std::string("x: expected a .npy file, got ") + words));
   }
-  EXPECT_THAT(
-      npy_error(folder.write("x", "PK\x03\x04 and some more")),
-      EndsWith("x: expected a .npy file, got a zip archive; pass a .npz "
-               "file alone and named .npz"));
+  EXPECT_THAT(npy_error(folder.write("x", "\x93NUMPY")),
+              HasSubstr("x: expected a .npy file, got "));
 }
 
 /// A file of format 1.0 with such a header.
@@ -416,14 +427,16 @@ TEST(CsvTest, SaysWhatIsWrongWhere) {
   EXPECT_THAT(csv_error("\n\n"), HasSubstr("got an empty file"));
   EXPECT_THAT(csv_error("a,b\n1,2\n\n1,x\n"),
               HasSubstr("x.csv, line 4: column 'b': expected a number, got "
-                        "'x'; --labels x reads texts"));
+                        "'x'; if the value is missing there, --missing "
+                        "skip:x leaves such rows out"));
   EXPECT_THAT(csv_error("a\n1\n1.5\n", "a", {files::CsvKind::kIntegers}),
               EndsWith("line 3: column 'a': expected an integer, got '1.5'"));
   EXPECT_THAT(csv_error("1,2\n,3", "@1"),
               HasSubstr("line 2: column @1: expected a number, got ''; "
                         "--missing skip leaves out rows with fields that"));
   EXPECT_THAT(csv_error("a,b\n1,2,3\n", "a"),
-              EndsWith("line 2: expected 2 fields, got 3"));
+              EndsWith("line 2: expected 2 fields, got 3; a field with a "
+                       "comma in it is written in quotes, \"0,9\""));
   EXPECT_THAT(csv_error("a,b\n1\n", "a"),
               EndsWith("line 2: expected 2 fields, got 1"));
   EXPECT_THAT(csv_error("a,b\n1,\"2\n3"),

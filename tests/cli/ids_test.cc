@@ -114,7 +114,8 @@ TEST_F(IdsTest, AreAKeyOfJsonLines) {
                          value));
   }
   EXPECT_THAT(refusal(lines("", "ids")),
-              HasSubstr("x.jsonl: no key 'ids' in line 1; did you mean 'id'?"));
+              AllOf(HasSubstr("x.jsonl, line 1: expected the key 'ids', got '"),
+                    EndsWith("; did you mean 'id'?")));
 }
 
 }  // namespace

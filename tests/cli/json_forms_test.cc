@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 #include "tally/files/json_lines.h"
 #include "tally/metrics/resampling/sample_ids.h"
 #include "tally/tests/cli/files.h"
@@ -106,13 +109,81 @@ TEST(JsonLinesFormTest, WhatIsNoObjectInALineIsNamed) {
                         "got a list; jq -c '.[]'"));
   EXPECT_THAT(error("[\n{\"a\": 1}\n]\n"), HasSubstr("got a list; jq"));
   EXPECT_THAT(error("{\n\"a\": 1\n}\n"),
-              HasSubstr("got one that does not end in this line"));
+              EndsWith("line 1: expected a JSON object in each line, got an "
+                       "end that comes too early; jq -c . FILE writes each "
+                       "object in one line"));
   EXPECT_THAT(error("{\"a\": -Infinity}\n"),
-              HasSubstr("got Infinity, which JSON does not have"));
+              EndsWith("got -Infinity as 'a', which JSON does not have; leave "
+                       "these lines out"));
   EXPECT_THAT(error("{\"a\": 1}\n\n{\"a\": 1}\n"),
               EndsWith("line 2: expected a JSON object in each line, got an "
                        "empty line"));
   EXPECT_THAT(error("{\"a\": 1}\n7\n"), EndsWith("in each line, got 7"));
+}
+
+TEST(JsonLinesFormTest, WhatIsWrongInALineIsNamed) {
+  const std::pair<const char*, const char*> kLines[] = {
+      {"{\"a\": \"b}", "a text without its closing \""},
+      {"{\"a\": \"0.2, \"b\": 1}",
+       "a text that lacks a \", or has one without \\ in front at byte 14 "
+       "('\": \"0.2, \"b\": 1}')"},
+      {"{\"a\": \"0.2,target\": 1}",
+       "a text that lacks a \", or has one without \\ in front at byte 19 "
+       "('.2,target\": 1}')"},
+      {"{\"a\":\"2,\"target\":0}",
+       "a text that lacks a \", or has one without \\ in front at byte 11 "
+       "('{\"a\":\"2,\"target\":0}')"},
+      {"{\"a\": 1} {\"a\": 2}",
+       "more behind the end of a value at byte 10 ('{\"a\": 1} {\"a\": 2}'); "
+       "jq -c . FILE writes each object in one line"},
+      {"{\"a\": 1,}", "a comma in front of } at byte 9 ('{\"a\": 1,}')"},
+      {"{\"a\": [1, ]}", "a comma in front of ] at byte 11 ('{\"a\": [1, ]}')"},
+      {"{\"a\": 1,, \"b\": 2}",
+       "two commas at byte 9 ('{\"a\": 1,, \"b\": "
+       "2}')"},
+      {"{'a': 1}",
+       "' in place of \" at byte 2 ('{'a': 1}'); json.dumps of Python writes "
+       "JSON"},
+      {"{\"a\": 1e999}", "the number 1e999, which is too large"},
+      {"{\"a\": True}", "True as 'a', which JSON writes true"},
+      {"{\"a\": [None]}", "None as 'a', which JSON writes null"},
+      {"{\"a\": 1 \"b\": 2}",
+       "no comma between values at byte 11 ('{\"a\": 1 \"b\": 2}')"},
+      {"{\"a\": \"b\tc\"}",
+       "a control character in a text, such as a tab; JSON writes it \\t"},
+      {"{\"a\": x\u00E9}", "something else at byte 7 ('{\"a\": x??}')"}};
+  for (const auto& [line, words] : kLines) {
+    EXPECT_THAT(lines_error("{\"a\": 1}\n" + std::string(line) + "\n",
+                            CsvKind::kEither),
+                EndsWith("x.jsonl, line 2: expected a JSON object in each "
+                         "line, got " +
+                         std::string(words)));
+  }
+}
+
+TEST(JsonLinesFormTest, TheFirstLineMayLackAKey) {
+  const Folder folder;
+  const std::string lines =
+      folder.write("x.jsonl", "{\"b,c\": 1}\n{\"a\": 2, \"b,c\": 3}\n");
+  files::CsvOptions options;
+  const auto read = [&] {
+    files::JsonLines file(lines, "a,\"b,c\"", options);
+    file.scan({CsvKind::kEither, CsvKind::kEither});
+    return file.rows();
+  };
+  EXPECT_THAT(refusal_of(read),
+              EndsWith("x.jsonl, line 1: expected the key 'a', got 'b,c'; "
+                       "other lines have it: --missing skip leaves out those "
+                       "that lack it"));
+  options.missing = files::Missing::kSkip;
+  EXPECT_EQ(read(), 1);
+  options.missing = files::Missing::kNan;
+  EXPECT_EQ(read(), 2);
+  EXPECT_THAT(refusal_of([&] { files::JsonLines(lines, "d", options); }),
+              EndsWith("line 1: expected the key 'd', got 'b,c'"));
+  EXPECT_THAT(
+      refusal_of([&] { files::JsonLines(lines, "b", options); }),
+      EndsWith("a name with a comma or colon is written in quotes, '\"b,c\"'"));
 }
 
 TEST(JsonLinesFormTest, SeveralFilesAreOne) {

@@ -216,8 +216,9 @@ TEST_F(PanopticFilesTest, FoldersThatAreMissingAreNamed) {
                 ": expected a name that ends in .json, or the folder of its "
                 "PNG files (--folders)");
   folder_.write("gt.json", std::string("{") + kCategories + "}");
-  EXPECT_EQ(refused({folder_.path("dt.json")}),
-            folder_.path("gt.json") + ": expected annotations, got none");
+  EXPECT_EQ(
+      refused({folder_.path("dt.json")}),
+      folder_.path("gt.json") + ": expected 'annotations', got no such list");
   folder_.write("gt.json", R"({"categories": [{"id": 1}]})");
   EXPECT_EQ(refused({folder_.path("dt.json")}),
             folder_.path("gt.json") + ": categories 0: expected 'isthing'");

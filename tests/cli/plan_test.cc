@@ -136,13 +136,15 @@ TEST(PlanTest, SaysWhatIsWrong) {
             "plan: expected the format table or json, got csv");
   EXPECT_THAT(plan_error({"mcnemar", "--first-only", "0.1", "--second-only",
                           "0.1", "--power", "0.8"}),
-              HasSubstr("expected rates that differ, got 0.1 twice"));
-  EXPECT_EQ(plan_error({"auroc", "--area", "0.9", "--prevalence", "0.2",
-                        "--rows", "9"}),
-            "--rows: expected at least 10 at a prevalence of 0.2, so that both "
-            "classes have 2, got 9");
+              HasSubstr("plan mcnemar: expected --first-only and --second-only "
+                        "that differ, got 0.1 twice"));
+  EXPECT_EQ(
+      plan_error(
+          {"auroc", "--area", "0.9", "--prevalence", "0.2", "--rows", "9"}),
+      "plan auroc: expected --rows of at least 10 at a prevalence of 0.2, "
+      "so that both classes have 2, got 9");
   EXPECT_THAT(plan_error(with(kDelong, {"--rows", "6"})),
-              HasSubstr("expected at least 7 at a prevalence of 0.3"));
+              HasSubstr("--rows of at least 7 at a prevalence of 0.3"));
   EXPECT_THAT(
       plan_error({"width", "--proportion", "0.5", "--width", "0.000001"}),
       HasSubstr("more than 10000000 rows would be needed"));

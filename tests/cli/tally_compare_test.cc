@@ -128,7 +128,7 @@ TEST_F(TallyCompareTest, NamesMetricsOfOneRun) {
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.errors, "tally: only in " + a + ": accuracy, ap\n");
   EXPECT_THAT(result.output,
-              AllOf(HasSubstr("80 % intervals of first - second: jackknife\n"),
+              AllOf(HasSubstr("80% intervals of first - second: jackknife\n"),
                     HasSubstr("\nloss  ")));
   const auto piped = run_program(
       {"/bin/sh", "-c",

@@ -75,7 +75,7 @@ TEST_F(TallyFormsTest, EachPlaceIsThatOfItsValue) {
             "tally: " + csv +
                 ", line 3, column 'pred': expected probabilities in [0, 1] as "
                 "preds, got 7 (input=logits for logits) (BinaryLogLoss); also "
-                "in line 4, column 'target' (8), line 6 (6)\n");
+                "in line 4, column 'target' (8), line 6, column 'pred' (6)\n");
   const std::string preds =
       folder_.write("p.npy", npy<double>("<f8", {0.5, 7, 0.5, 6}));
   const std::string target =
@@ -84,7 +84,7 @@ TEST_F(TallyFormsTest, EachPlaceIsThatOfItsValue) {
     EXPECT_THAT(errors_of({"-m", "BinaryLogLoss", "-i", preds, target,
                            "--ranks", ranks}),
                 HasSubstr("(BinaryLogLoss); also in " + target +
-                          ", row 2 (5), row 3 (6)\n"));
+                          ", row 2 (5), " + preds + ", row 3 (6)\n"));
   }
 }
 
@@ -377,7 +377,8 @@ TEST_F(TallyFormsTest, OptionsOfFormsAreChecked) {
       errors_of({"-m", "MeanMetric", "-i", "a.npz", "b.npz"}),
       HasSubstr("expected a.npz alone and without a name, as it holds all"));
   EXPECT_THAT(errors_of({"-m", "MeanMetric", "-i", csv}),
-              HasSubstr("expected a .npy file; pass CSV with --csv"));
+              HasSubstr("expected a .npy or .txt file, got .csv; pass CSV with "
+                        "--csv"));
 }
 
 TEST_F(TallyFormsTest, CocoFilesNeedNoAreasAndTakeIdsOfAllKinds) {
@@ -406,9 +407,12 @@ TEST_F(TallyFormsTest, CocoFilesNeedNoAreasAndTakeIdsOfAllKinds) {
   EXPECT_THAT(error("[{\"score\": -Infinity}]"),
               HasSubstr("result 0: expected JSON, got -Infinity as 'score'"));
   EXPECT_THAT(error("[{\"image_id\": 7, "),
-              HasSubstr("result 0: expected JSON, got a file that ends too"));
+              HasSubstr("result 0: expected JSON, got an end that comes too"));
   EXPECT_THAT(error("[{\"image_id\": x}]"),
               HasSubstr("expected JSON, got something else at byte 15"));
+  EXPECT_THAT(error("[{\"score\": 1e999}]"),
+              HasSubstr("x.json: expected JSON, got the number 1e999, which is "
+                        "too large"));
   EXPECT_THAT(error(R"([{"image_id": 7.5}])"),
               HasSubstr("'image_id': expected an integer or a text, got 7.5"));
   // The hashes of both are the same.

@@ -174,7 +174,7 @@ TEST(TallyReportTest, ShowsIntervalsOnAnyRanks) {
   const std::string one = page_of(folder, words);
   EXPECT_THAT(one,
               AllOf(HasSubstr(">low</button>"), HasSubstr(">high</button>"),
-                    HasSubstr("<p>90 % intervals of 90 rows: jackknife "
+                    HasSubstr("<p>90% intervals of 90 rows: jackknife "
                               "(error), wilson (accuracy).</p>")));
   for (const char* ranks : {"2", "3"}) {
     Words several = words;

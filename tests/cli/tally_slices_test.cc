@@ -106,7 +106,7 @@ TEST(TallyIntervalsTest, EvaluatesIntervals) {
   const auto table =
       run_program(evaluate({"-m", "BinaryAccuracy", "--csv", csv, "--columns",
                             "preds,target", "--interval", "0.95"}));
-  EXPECT_THAT(table.output, HasSubstr("95 % intervals of 40 rows: wilson\n"));
+  EXPECT_THAT(table.output, HasSubstr("95% intervals of 40 rows: wilson\n"));
   const auto lines = run_program(
       evaluate({"-m", "BinaryAccuracy", "--csv", csv, "--columns",
                 "preds,target", "--interval", "0.95", "--format", "csv"}));
@@ -244,7 +244,7 @@ TEST(TallySlicesTest, ComparesSlicesOfRowsAndOfGroups) {
               AllOf(HasSubstr("BinaryAccuracy: slices against all other rows\n"
                               "       rows  units  value   rest"),
                     HasSubstr("         p          q\nsouth   200     20"),
-                    HasSubstr("A unit is a group. Low and high: the 95 % "),
+                    HasSubstr("A unit is a group. Low and high: the 95% "),
                     HasSubstr("q: p adjusted for the 2 slices of this metric "
                               "(Benjamini and Hochberg).\n")));
   EXPECT_THAT(output({"--groups", "patient", "--format", "csv"}),
@@ -274,7 +274,7 @@ TEST(TallySlicesTest, SaysWhatItDoesNotKnow) {
   // Their bias in a small slice would be a difference.
   EXPECT_THAT(output("BinaryCalibrationError", "version"),
               HasSubstr("\nBinaryCalibrationError: slices are not compared: "
-                        "SliceComparison: BinaryCalibrationError has no "
+                        "BinaryCalibrationError has no "
                         "interval: the gaps of its bins"));
 }
 
@@ -308,11 +308,10 @@ TEST(TallySlicesTest, RefusesWhatCannotBeSliced) {
           ": --by: expected integers, texts or up to 100 "
           "numbers with fractions in column 'site', got 0.0 and more; "
           "put numbers into bins");
-  expect_refusal(
-      refusal("MinMaxMetric(metric=BinaryAccuracy())", "target"),
-      "SlicedMetric: expected a metric whose value does not depend on the "
-      "batches that rows come in, got "
-      "MinMaxMetric(metric=BinaryAccuracy(threshold=0.5, ");
+  expect_refusal(refusal("MinMaxMetric(metric=BinaryAccuracy())", "target"),
+                 "--by: expected a metric whose value does not depend on the "
+                 "batches that rows come in, got "
+                 "MinMaxMetric(metric=BinaryAccuracy(threshold=0.5, ");
 }
 
 }  // namespace

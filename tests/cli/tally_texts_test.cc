@@ -89,8 +89,9 @@ TEST_F(TallyTextsTest, SaysWhatIsWrong) {
                                        "is read with --encoding latin-1 or "));
   const Program::Result columns = evaluate(
       {"--metrics", "WordErrorRate", "--inputs", hyp_, ref_, "--columns", "a"});
-  EXPECT_THAT(columns.errors, HasSubstr("--columns: requires --csv, or a "
-                                        ".jsonl or .npz file as --inputs"));
+  EXPECT_THAT(columns.errors, HasSubstr("--columns: requires --csv or "
+                                        "--jsonl, or a .jsonl or .npz file as "
+                                        "--inputs"));
 }
 
 }  // namespace

@@ -244,8 +244,7 @@ TEST_F(TextSourceTest, JsonLinesMatchInputsByTheirKeys) {
                   .equal(at::tensor({0.5, 1.0}, at::kDouble)));
   EXPECT_TRUE(
       read_all<at::Tensor>(*source, 1).equal(at::tensor({1, 0}, at::kLong)));
-  EXPECT_EQ(source->remarks(),
-            "preds is column 'score', target is column 'label'\n");
+  EXPECT_EQ(source->remarks(), "preds is key 'score', target is key 'label'\n");
 }
 
 TEST_F(TextSourceTest, JsonLinesSayWhatIsWrong) {
@@ -276,7 +275,7 @@ TEST_F(TextSourceTest, JsonLinesSayWhatIsWrong) {
                       std::string(deep.size(), ']') + "}\n"),
               EndsWith("got " + deep.substr(0, 40) + "..."));
   EXPECT_THAT(refusal(good, "preds=a,target=c"),
-              HasSubstr("no key 'c' in line 1"));
+              EndsWith(".jsonl, line 1: expected the key 'c', got 'a', 'b'"));
   EXPECT_THAT(refusal(good, "preds=a,b"),
               HasSubstr("expected names for all inputs or for none"));
   EXPECT_THAT(refusal(""), EndsWith("expected lines, got an empty file"));

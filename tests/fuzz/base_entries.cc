@@ -5,6 +5,7 @@ namespace tally::fuzz {
 const std::vector<Entry>& base_entries() {
   static const std::vector<Entry> list = {
       {"arguments", read_arguments},
+      {"coco", read_coco},
       {"csv", read_csv},
       {"environment", read_environment},
       {"json_lines", read_json_lines},

@@ -6,7 +6,6 @@ const std::vector<Entry>& entries() {
   static const std::vector<Entry> list = [] {
     std::vector<Entry> all = {
         {"checkpoint", read_checkpoint_file, checkpoint_seeds},
-        {"coco", read_coco},
         {"comparison", read_comparison, comparison_seeds},
         {"config", read_config},
         {"exchange", read_exchange, exchange_seeds},

@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kGrain = 16;
 constexpr std::int64_t kMostLabel = std::numeric_limits<std::int32_t>::max();
 
-void check_box(const ReadRules& rules, std::size_t image, std::size_t place,
-               const double* box) {
+void check_box(const ReadRules& rules, BoxFormat given, std::size_t image,
+               std::size_t place, const double* box) {
   for (int side = 0; side < 4; ++side) {
     TORCH_CHECK_VALUE(std::isfinite(box[side]), rules.image(image),
                       ": expected finite boxes, got ", box[side], " for box ",
@@ -27,8 +27,8 @@ void check_box(const ReadRules& rules, std::size_t image, std::size_t place,
   const double width = has_corners ? box[2] - box[0] : box[2];
   const double height = has_corners ? box[3] - box[1] : box[3];
   // Sizes in place of a right and a bottom edge are above 0.
-  const bool may_be_sizes = rules.format == BoxFormat::kXYXY &&
-                            box[0] + width > 0 && box[1] + height > 0;
+  const bool may_be_sizes =
+      given == BoxFormat::kXYXY && box[0] + width > 0 && box[1] + height > 0;
   TORCH_CHECK_VALUE(
       width >= 0 && height >= 0, rules.image(image),
       ": expected boxes of no negative width or height, got ", width, " x ",
@@ -39,15 +39,18 @@ void check_box(const ReadRules& rules, std::size_t image, std::size_t place,
                    : "");
 }
 
-void check_object(const ReadRules& rules, const ObjectColumns& columns,
-                  std::size_t image, std::size_t i) {
+void check_object(const ReadRules& rules, BoxFormat given,
+                  const ObjectColumns& columns, std::size_t image,
+                  std::size_t i) {
   const std::size_t place =
       i - static_cast<std::size_t>(columns.offsets[image]);
   const std::int64_t label = columns.labels[i];
   TORCH_CHECK_VALUE(label >= 0 && label <= kMostLabel, rules.image(image),
                     ": expected labels from 0 to ", kMostLabel, ", got ", label,
                     " for box ", place);
-  if (rules.has_boxes()) check_box(rules, image, place, &columns.boxes[4 * i]);
+  if (rules.has_boxes()) {
+    check_box(rules, given, image, place, &columns.boxes[4 * i]);
+  }
   if (rules.only_boxes) return;
   const double number =
       rules.is_detected ? columns.scores[i] : columns.areas[i];
@@ -56,17 +59,22 @@ void check_object(const ReadRules& rules, const ObjectColumns& columns,
                     " without NaN, got one for box ", place);
   const std::size_t numbers = 3 * columns.sigmas.size();
   for (std::size_t k = 0; k < numbers; ++k) {
-    TORCH_CHECK_VALUE(
-        std::isfinite(columns.keypoints[numbers * i + k]), rules.image(image),
-        ": expected finite keypoints, got others for box ", place);
+    const double value = columns.keypoints[numbers * i + k];
+    TORCH_CHECK_VALUE(std::isfinite(value), rules.image(image),
+                      ": expected finite keypoints, got ", value, " for box ",
+                      place);
   }
 }
 
-void check_objects(const ReadRules& rules, const ObjectColumns& columns) {
+void check_objects(const ImageObjectsList& list, const ReadRules& rules,
+                   const ObjectColumns& columns) {
   for (std::size_t image = 0; image < columns.images(); ++image) {
+    const ImageObjects& objects =
+        list.flat() ? list.flat()->objects : list.images()[image];
+    const BoxFormat given = objects.box_format.value_or(rules.format);
     for (auto i = static_cast<std::size_t>(columns.offsets[image]);
          i < static_cast<std::size_t>(columns.offsets[image + 1]); ++i) {
-      check_object(rules, columns, image, i);
+      check_object(rules, given, columns, image, i);
     }
   }
 }
@@ -144,7 +152,7 @@ ObjectColumns read_objects(const ImageObjectsList& list,
   if (rules.kind == MatchRules::Kind::kLvis && !rules.is_detected) {
     reader.read_judged_labels(list);
   }
-  if (rules.validate) check_objects(rules, columns);
+  if (rules.validate) check_objects(list, rules, columns);
   return columns;
 }
 

@@ -43,9 +43,9 @@ struct RowScoresState {
 ///
 /// the latter for float64 tensors [N, D], with a gradient, returning [N]; also
 /// kernel(), the equivalent of row_kernels.h for ordinary values, if any,
-/// valid(a, b), whether all values are in the domain (NaN is), and domain(), a
-/// description of it. In the .cc file of the metric: #include
-/// row_scores_impl.h, and `template class RowScores<Score>;`.
+/// invalid(a, b), the first value that is not in the domain (NaN is), "-1 as
+/// p", or empty, and domain(), a description of it. In the .cc file of the
+/// metric: #include row_scores_impl.h, and `template class RowScores<Score>;`.
 template <class Score>
 class RowScores {
  public:

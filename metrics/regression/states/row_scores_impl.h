@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <optional>
+#include <string>
 
 #include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/regression/inputs/output_checks.h"
@@ -14,8 +15,9 @@ namespace tally::internal::regression {
 
 template <class Score>
 void check_valid(const Score& score, const Samples& rows) {
-  TORCH_CHECK_VALUE(score.valid(rows.preds, rows.target), "expected ",
-                    score.domain(), ", got others");
+  const std::string other = score.invalid(rows.preds, rows.target);
+  TORCH_CHECK_VALUE(other.empty(), "expected ", score.domain(), ", got ",
+                    other);
 }
 
 template <class Score>

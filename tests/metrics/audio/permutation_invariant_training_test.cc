@@ -279,7 +279,7 @@ TEST(PermutationInvariantTrainingTest, BadInputsAreRefused) {
               HasSubstr("expected permutations [N, C]"));
   EXPECT_THAT(refusal_of<c10::IndexError>(
                   [&] { pit_permutate(signals, orders.add(2)); }),
-              HasSubstr("expected permutations of 0 to 1"));
+              HasSubstr("expected permutations of 0 to 1, got 2"));
 }
 
 TEST(PermutationInvariantTrainingTest, FunctionsOfOneNameShareAState) {

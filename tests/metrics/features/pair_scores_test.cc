@@ -172,7 +172,7 @@ TEST(BERTScoreTest, BadInputsAreRefused) {
   EXPECT_THAT(refusal_of([&] {
                 score.update(texts, texts, at::full({2, 4}, 2, at::kLong));
               }),
-              HasSubstr("expected preds_mask of 0 and 1"));
+              HasSubstr("expected preds_mask of 0 and 1, got 2"));
   EXPECT_THAT(refusal_of([&] {
                 score.update(texts, texts, at::ones({2, 3}, at::kLong));
               }),

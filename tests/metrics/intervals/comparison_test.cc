@@ -203,7 +203,9 @@ TEST(CompareTest, RefusesOtherTexts) {
   const auto refusal = [](const std::string& text) {
     return refusal_of([&] { parse_replicates(text); });
   };
-  EXPECT_THAT(refusal("{"), HasSubstr("got: parse error at line 1, column 2"));
+  EXPECT_THAT(refusal("{"),
+              HasSubstr("line 1, column 2: expected a file of replicates, got "
+                        "an end that comes too early"));
   EXPECT_THAT(refusal(R"({"format": "tally replicates", "version": 2})"),
               HasSubstr("expected a file of replicates, got: key 'metrics'"));
   EXPECT_THAT(refusal("{}"), HasSubstr("expected the format"));
