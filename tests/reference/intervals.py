@@ -311,7 +311,10 @@ def clustered_area() -> dict:
                 + i01 / (i01 - 1) * (b ** 2).sum() / n ** 2
                 + 2 * len(ids) / (len(ids) - 1) * (a * b).sum() / m / n)
     error = float(np.sqrt(variance))
-    t = stats.t.ppf(0.975, min(i10, i01) - 1)
+    # Kish's effective numbers of clusters.
+    sizes = [np.bincount(own) for own in (positive, negative)]
+    effective = min(each.sum() ** 2 / (each ** 2).sum() for each in sizes)
+    t = stats.t.ppf(0.975, effective - 1)
     return {"scores": scores.tolist(), "target": target.tolist(),
             "ids": cluster.tolist(), "area": area, "error": error,
             "ends": logit_ends(area, error, t)}
