@@ -10,12 +10,13 @@ what takes TorchMetrics' place.
 """
 
 from tally._build import VERSION as __version__
+# Before what imports torch: whether it is the one that the library fits.
+from tally._library import METRICS as _METRICS
 from tally._classes import CLASSES as _CLASSES
 from tally._collection import MetricCollection
 from tally._comparison import Comparison, ModelComparison
 from tally._errors import SyncError, SyncErrorCode
 from tally._features import FeatureExtractor, flatten_layers
-from tally._library import METRICS as _METRICS
 from tally._intervals import Interval, IntervalMetric
 from tally._logger import MetricLogger
 from tally._metric import (
