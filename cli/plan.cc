@@ -4,7 +4,6 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -61,13 +60,10 @@ Plan plan_mcnemar(const PlanNumbers& given) {
   return {rows, "power", mcnemar_power(first, second, rows, alpha)};
 }
 
-// Of fewer there are no areas to speak of.
 void check_classes(double prevalence, std::int64_t rows) {
-  constexpr double kRounding = 1e-9;
-  const double least =
-      std::ceil(2 / std::min(prevalence, 1 - prevalence) - kRounding);
-  TORCH_CHECK_VALUE(static_cast<double>(rows) >= least,
-                    "plan: expected --rows of at least ", least,
+  const std::int64_t least =
+      internal::intervals::rows_for_both_classes(prevalence);
+  TORCH_CHECK_VALUE(rows >= least, "plan: expected --rows of at least ", least,
                     " at a prevalence of ", prevalence,
                     ", so that both classes have 2, got ", rows);
 }

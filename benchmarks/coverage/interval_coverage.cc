@@ -181,23 +181,30 @@ void areas(const Choice& choice) {
                        [p = p, q = q] { return scores(p, q, 0.8, 3); }},
                       {Method::kDelong, Method::kNewcombe});
   }
-  // Each patient has a label, an effect, and 10 rows.
+  // Each patient has a label, an effect, and 10 rows; or the first one has 100.
   for (const std::int64_t patients : {10, 20, 50}) {
-    const double area = internal::intervals::normal_cdf(1 / std::sqrt(2.0 * 2));
-    measure_intervals(
-        choice,
-        {named("AUROC", area, std::to_string(patients) + " patients"), area,
-         auroc,
-         [patients] {
-           const at::Tensor groups = at::arange(patients).repeat_interleave(10);
-           const at::Tensor target = groups.remainder(2);
-           return Rows{normal({patients}).repeat_interleave(10) +
-                           normal({10 * patients}) + target,
-                       target,
-                       {},
-                       groups};
-         }},
-        {Method::kPoisson, Method::kJackknife});
+    for (const std::int64_t most : {10, 100}) {
+      const double area =
+          internal::intervals::normal_cdf(1 / std::sqrt(2.0 * 2));
+      const std::string rest = std::to_string(patients) + " patients" +
+                               (most > 10 ? ", one with 100 rows" : "");
+      measure_intervals(
+          choice,
+          {named("AUROC", area, rest), area, auroc,
+           [=] {
+             const at::Tensor groups =
+                 (at::arange(most + 10 * (patients - 1)) - (most - 10))
+                     .clamp_min(0)
+                     .floor_divide(10);
+             const at::Tensor target = groups.remainder(2);
+             return Rows{normal({patients}).index_select(0, groups) +
+                             normal({groups.numel()}) + target,
+                         target,
+                         {},
+                         groups};
+           }},
+          {Method::kPoisson, Method::kJackknife});
+    }
   }
 }
 

@@ -45,10 +45,15 @@ class Counts {
     width_ += high - low;
   }
   void print() const {
-    const double covered = percent(covered_, defined_);
-    std::printf(" %.1f ±%.1f | %.4g | %.1f | %.1f |", covered,
-                error_of(covered, defined_), width_ / defined_,
-                percent(all_ - defined_, all_), percent(flagged_, all_));
+    if (defined_ > 0) {
+      const double covered = percent(covered_, defined_);
+      std::printf(" %.1f ± %.1f | %.4g |", covered, error_of(covered, defined_),
+                  width_ / defined_);
+    } else {
+      std::printf(" – | – |");
+    }
+    std::printf(" %.1f | %.1f |", percent(all_ - defined_, all_),
+                percent(flagged_, all_));
   }
 
  private:
@@ -199,7 +204,7 @@ void measure_comparisons(const Choice& choice, const PairedSituation& situation,
     std::printf("| %s | %s |", situation.name.c_str(), name.c_str());
     counts[m].print();
     const double share = percent(found[m], choice.runs);
-    std::printf(" %.1f ±%.1f |\n", share, error_of(share, choice.runs));
+    std::printf(" %.1f ± %.1f |\n", share, error_of(share, choice.runs));
     std::fflush(stdout);
   }
 }

@@ -79,11 +79,11 @@ at::Tensor pit_permutate(const at::Tensor& preds,
       "expected permutations [N, C] of preds [N, C, ...], got ",
       permutations.sizes(), " and ", preds.sizes());
   const at::Tensor orders = permutations.to(at::kCPU, at::kLong);
-  const at::Tensor others =
-      orders.masked_select(orders.lt(0).logical_or(orders.ge(preds.size(1))));
-  TORCH_CHECK_INDEX(others.numel() == 0, "expected permutations of 0 to ",
-                    preds.size(1) - 1, ", got ",
-                    others[0].item<std::int64_t>());
+  const at::Tensor is_other = orders.lt(0).logical_or(orders.ge(preds.size(1)));
+  TORCH_CHECK_INDEX(!is_other.any().item<bool>(),
+                    "expected permutations of 0 to ", preds.size(1) - 1,
+                    ", got ",
+                    orders.masked_select(is_other)[0].item<std::int64_t>());
   return internal::audio::permuted(preds, orders);
 }
 

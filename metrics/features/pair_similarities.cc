@@ -72,10 +72,10 @@ void check_mask(const char* input, const at::Tensor& mask,
   internal::check_integral(input, mask);
   check_tokens(input, mask, embeddings);
   if (!validate) return;
-  const at::Tensor others =
-      mask.masked_select(mask.ne(0).logical_and(mask.ne(1)));
-  TORCH_CHECK_VALUE(others.numel() == 0, "expected ", input,
-                    " of 0 and 1, got ", others[0].item<std::int64_t>());
+  const at::Tensor is_other = mask.ne(0).logical_and(mask.ne(1));
+  TORCH_CHECK_VALUE(!is_other.any().item<bool>(), "expected ", input,
+                    " of 0 and 1, got ",
+                    mask.masked_select(is_other)[0].item<std::int64_t>());
 }
 
 void check_weight(const char* input, const at::Tensor& weight,
@@ -84,11 +84,11 @@ void check_weight(const char* input, const at::Tensor& weight,
   check_tokens(input, weight, embeddings);
   if (!validate) return;
   const at::Tensor wide = weight.detach().to(at::kDouble);
-  const at::Tensor others =
-      wide.masked_select(wide.ge(0).logical_and(wide.isfinite()).logical_not());
-  TORCH_CHECK_VALUE(others.numel() == 0, "expected ", input,
+  const at::Tensor is_other =
+      wide.ge(0).logical_and(wide.isfinite()).logical_not();
+  TORCH_CHECK_VALUE(!is_other.any().item<bool>(), "expected ", input,
                     " of finite numbers of at least 0, got ",
-                    others[0].item<double>());
+                    wide.masked_select(is_other)[0].item<double>());
 }
 
 Tokens tokens_of(const at::Tensor& embeddings, const at::Tensor& mask,

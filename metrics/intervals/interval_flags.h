@@ -78,7 +78,7 @@ inline constexpr double kFewRows = 10;
 inline constexpr double kFewGroups = 5;
 inline constexpr double kSmallestClass = 10;
 inline constexpr double kFewestForP = 6;
-/// kUnevenUnits: below this share of the units count.
+/// kUnevenUnits: the effective number is below this fraction of them.
 inline constexpr double kUneven = 0.5;
 
 }  // namespace internal::intervals

@@ -161,12 +161,6 @@ void check_areas(const char* function, const ExpectedAreas& areas) {
   check_fraction(function, "a prevalence", areas.prevalence);
 }
 
-bool has_two_of_each(double prevalence, std::int64_t rows) {
-  constexpr double kRounding = 1e-9;
-  return std::min(prevalence, 1 - prevalence) * static_cast<double>(rows) >=
-         2 - kRounding;
-}
-
 AreaEstimate expected_area(double area, double prevalence, double rows) {
   const double positives = prevalence * rows;
   const double negatives = rows - positives;
@@ -239,7 +233,7 @@ std::int64_t rows_for_area(double area, double prevalence, double width,
   check_fraction(kName, "a width", width);
   check_fraction(kName, "a prevalence", prevalence);
   return fewest(kName, [&](std::int64_t rows) {
-    return has_two_of_each(prevalence, rows) &&
+    return rows >= intervals::rows_for_both_classes(prevalence) &&
            expected_area_width(area, prevalence, static_cast<double>(rows),
                                level) <= width;
   });
@@ -273,10 +267,19 @@ std::int64_t rows_for_compared_areas(const ExpectedAreas& areas, double power,
                     " twice");
   check_fraction(kName, "a power", power);
   return fewest(kName, [&](std::int64_t rows) {
-    return has_two_of_each(areas.prevalence, rows) &&
+    return rows >= intervals::rows_for_both_classes(areas.prevalence) &&
            compared_areas_power(areas, static_cast<double>(rows), alpha) >=
                power;
   });
 }
 
+namespace internal::intervals {
+
+std::int64_t rows_for_both_classes(double prevalence) {
+  constexpr double kRounding = 1e-9;
+  return static_cast<std::int64_t>(
+      std::ceil((2 - kRounding) / std::min(prevalence, 1 - prevalence)));
+}
+
+}  // namespace internal::intervals
 }  // namespace tally

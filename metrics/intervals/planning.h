@@ -118,4 +118,11 @@ double compared_areas_power(const ExpectedAreas& areas, double rows,
 std::int64_t rows_for_compared_areas(const ExpectedAreas& areas, double power,
                                      double alpha);
 
+namespace internal::intervals {
+
+/// The fewest rows of which two of each class are expected, without which no
+/// area is planned.
+std::int64_t rows_for_both_classes(double prevalence);
+
+}  // namespace internal::intervals
 }  // namespace tally

@@ -27,8 +27,8 @@ std::string to_string(const SliceValue& value);
 /// nearly every row, and are put into bins first. c10::ValueError for a tensor
 /// that is not [N].
 ///
-/// Cost: about 3 ns a row for integers that are close to each other and for
-/// codes; texts are hashed row by row.
+/// Cost: codes, and integers that are close to each other, are looked up in a
+/// table; texts are hashed row by row.
 ///
 /// Example:
 ///     SliceKeys hospital(std::vector<std::string>{"north", "south", "north"});

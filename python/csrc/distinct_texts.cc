@@ -1,72 +1,30 @@
-#define XXH_INLINE_ALL
 #include "tally/python/csrc/distinct_texts.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 #include <c10/util/Exception.h>
-#include <xxhash.h>
 
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
+#include "tally/metrics/text/kernels/token_ids.h"
+
 namespace tally::python {
 namespace {
-
-/// Numbers texts in the order of their first occurrence.
-class TextCodes {
- public:
-  TextCodes() : slots_(kFewest, -1) {}
-
-  std::int64_t of(std::string_view text, std::int64_t row) {
-    if (!texts_.empty() && text == texts_[static_cast<std::size_t>(last_)]) {
-      return last_;
-    }
-    const std::uint64_t hash = XXH3_64bits(text.data(), text.size());
-    std::size_t slot = hash & (slots_.size() - 1);
-    for (; slots_[slot] >= 0; slot = (slot + 1) & (slots_.size() - 1)) {
-      if (texts_[static_cast<std::size_t>(slots_[slot])] == text) {
-        return last_ = slots_[slot];
-      }
-    }
-    last_ = slots_[slot] = static_cast<std::int64_t>(texts_.size());
-    texts_.push_back(text);
-    hashes_.push_back(hash);
-    firsts_.push_back(row);
-    if (texts_.size() * 2 > slots_.size()) grow();
-    return last_;
-  }
-  const std::vector<std::int64_t>& firsts() const { return firsts_; }
-
- private:
-  static constexpr std::size_t kFewest = 256;
-
-  void grow() {
-    slots_.assign(slots_.size() * 4, -1);
-    for (std::size_t code = 0; code < hashes_.size(); ++code) {
-      std::size_t slot = hashes_[code] & (slots_.size() - 1);
-      while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
-      slots_[slot] = static_cast<std::int64_t>(code);
-    }
-  }
-
-  std::vector<std::int64_t> slots_;  // a power of two; -1: free
-  std::vector<std::string_view> texts_;
-  std::vector<std::uint64_t> hashes_;
-  std::vector<std::int64_t> firsts_;
-  std::int64_t last_ = 0;
-};
 
 template <class TextOf>
 DistinctTexts distinct(std::int64_t rows, const TextOf& text_of) {
   at::Tensor codes = at::empty({rows}, at::kLong);
   auto* const code = codes.mutable_data_ptr<std::int64_t>();
-  TextCodes texts;
+  internal::text::TokenIds texts;
+  std::vector<std::int64_t> firsts;
   for (std::int64_t row = 0; row < rows; ++row) {
-    code[row] = texts.of(text_of(row), row);
+    code[row] = texts.id(text_of(row));
+    if (texts.size() > firsts.size()) firsts.push_back(row);
   }
-  return {codes, at::tensor(texts.firsts(), at::kLong)};
+  return {codes, at::tensor(firsts, at::kLong)};
 }
 
 at::Tensor checked_bytes(const at::Tensor& bytes, std::int64_t dim) {

@@ -21,9 +21,8 @@ class Coded(NamedTuple):
         """A list of texts, or a tensor of numbers; an empty list has no type."""
         if not self.values or not all(isinstance(value, (int, float)) for value in self.values):
             return [self.values[code] for code in self.codes.tolist()]
-        numbers = torch.tensor(self.values)
-        if numbers.is_floating_point():
-            numbers = torch.tensor(self.values, dtype=torch.float64)
+        has_fractions = any(isinstance(value, float) for value in self.values)
+        numbers = torch.tensor(self.values, dtype=torch.float64 if has_fractions else None)
         return numbers.index_select(0, self.codes.long())
 
 

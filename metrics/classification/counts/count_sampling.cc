@@ -158,12 +158,21 @@ double fewest_deciding(const std::vector<ClassCounts>& classes,
   return fewest < kInfinity ? fewest : 0;
 }
 
-bool has_undecided(const std::vector<ClassCounts>& classes,
-                   const CountRate& rate) {
-  return std::any_of(classes.begin(), classes.end(),
-                     [&](const ClassCounts& counts) {
-                       return rate.deciding_rows(counts) == 0;
-                     });
+/// What decides an average over classes, or the value of each of them.
+void decide_by_class(MetricSampling& sampling, const CountRate& rate,
+                     const std::function<CountRows(const AnyState&)>& rows_of,
+                     Average average) {
+  sampling.deciding = [rate, rows_of](const AnyState& state) {
+    return fewest_deciding(classes_of(rows_of(state)), rate);
+  };
+  if (average != Average::kMacro) return;
+  sampling.has_missing_class = [rate, rows_of](const AnyState& state) {
+    const std::vector<ClassCounts> classes = classes_of(rows_of(state));
+    return std::any_of(classes.begin(), classes.end(),
+                       [&](const ClassCounts& counts) {
+                         return rate.deciding_rows(counts) == 0;
+                       });
+  };
 }
 
 }  // namespace
@@ -259,14 +268,7 @@ MetricSampling sampling_of(const ClassSampling& of,
   if (of.average != Average::kMicro) {
     const CountRate deciding =
         rate ? *rate : of.use.averaged.value_or(kRecallRate);
-    sampling.deciding = [rows, deciding](const AnyState& state) {
-      return fewest_deciding(classes_of(rows(state)), deciding);
-    };
-    if (of.average == Average::kMacro) {
-      sampling.has_missing_class = [rows, deciding](const AnyState& state) {
-        return has_undecided(classes_of(rows(state)), deciding);
-      };
-    }
+    decide_by_class(sampling, deciding, rows, of.average);
   }
   return sampling;
 }
@@ -281,15 +283,7 @@ MetricSampling label_sampling(const CountUse& use, std::int64_t num_labels,
     sampling.rate = each_by(*use.rate, rows, /*target_dims=*/2);
   }
   if (use.rate && average != Average::kMicro) {
-    sampling.deciding = [rows, rate = *use.rate](const AnyState& state) {
-      return fewest_deciding(classes_of(rows(state)), rate);
-    };
-    if (average == Average::kMacro) {
-      sampling.has_missing_class = [rows,
-                                    rate = *use.rate](const AnyState& state) {
-        return has_undecided(classes_of(rows(state)), rate);
-      };
-    }
+    decide_by_class(sampling, *use.rate, rows, average);
   }
   return sampling;
 }
