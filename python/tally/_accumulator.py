@@ -6,24 +6,9 @@ from torch.compiler import is_dynamo_compiling as is_compiling
 
 from tally._errors import DistError, sync_error
 from tally._inputs import encode
-from tally._ranks import boxed, follow
+from tally._ranks import follow
 from tally._stateful import Stateful
 from tally.plots import plot_results
-
-#: What every metric and collection can be told besides its own options.
-SYNC_OPTIONS = {
-    "dist_sync_on_step": False,
-    "sync_on_compute": True,
-    "compute_with_cache": True,
-    "gradient_flow": "local",
-    "timeout": None,
-}
-STATE_OPTIONS = {
-    "validate_args": True,
-    "nan_policy": "propagate",
-    "compute_on_cpu": False,
-}
-METRIC_OPTIONS = {**SYNC_OPTIONS, **STATE_OPTIONS, "process_group": None}
 
 # torch.compile leaves these alone: what they call is no code of Python.
 _without_compiler = torch._disable_dynamo
@@ -32,27 +17,12 @@ _without_compiler = torch._disable_dynamo
 class Accumulator(Stateful, torch.nn.Module):
     """What metrics and collections have in common."""
 
-    def _hold(self, held, options):
-        """Takes over an object of the library."""
+    def _hold(self, held):
         fields = self.__dict__
         fields["_held"] = held
-        fields["_options"] = options
-        fields["_meets"] = options["dist_sync_on_step"]
-        # Kept, as looking them up costs more than calling them.
-        for name in ("update1", "update2", "update3", "forward1", "forward2"):
-            fields["_" + name] = getattr(held, name)
-        fields["_compute"] = held.compute
+        fields["_meets"] = held.options["dist_sync_on_step"]
         fields.setdefault("_persistent", False)
-        fields.setdefault("_device", torch.device("cpu"))
-        fields.setdefault("_dtype", None)
         fields.setdefault("_declared", {})
-
-    def _set_options(self):
-        held, options = self._held, self._options
-        held.set_options(
-            *(options[name] for name in (*SYNC_OPTIONS, *STATE_OPTIONS)),
-            boxed(options["process_group"]),
-        )
 
     # ---- accumulating
 
@@ -65,14 +35,14 @@ class Accumulator(Stateful, torch.nn.Module):
             if count == 2:
                 a, b = inputs
                 if isinstance(a, Tensor) and isinstance(b, Tensor):
-                    return self._update2(a, b)
+                    return self._held.update2(a, b)
             elif count == 1:
                 if isinstance(inputs[0], Tensor):
-                    return self._update1(inputs[0])
+                    return self._held.update1(inputs[0])
             elif count == 3:
                 a, b, c = inputs
                 if isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(c, Tensor):
-                    return self._update3(a, b, c)
+                    return self._held.update3(a, b, c)
         return self._held.update(*encode(inputs, named, self._declared))
 
     def forward(self, *inputs, **named):
@@ -90,9 +60,9 @@ class Accumulator(Stateful, torch.nn.Module):
                 if len(inputs) == 2:
                     a, b = inputs
                     if isinstance(a, Tensor) and isinstance(b, Tensor):
-                        return self._forward2(a, b)
+                        return self._held.forward2(a, b)
                 elif len(inputs) == 1 and isinstance(inputs[0], Tensor):
-                    return self._forward1(inputs[0])
+                    return self._held.forward1(inputs[0])
             return self._held.forward(*encode(inputs, named, self._declared))
         except DistError as error:
             raise sync_error(error) from None
@@ -107,7 +77,7 @@ class Accumulator(Stateful, torch.nn.Module):
             return _compiled_compute(self)
         follow()
         try:
-            return self._compute()
+            return self._held.compute()
         except DistError as error:
             raise sync_error(error) from None
 
@@ -149,15 +119,11 @@ class Accumulator(Stateful, torch.nn.Module):
     @property
     def device(self):
         """Where the state is."""
-        return self._device
+        return self._held.device
 
     def set_dtype(self, dtype):
         """The dtype of floating-point results; states keep their precision."""
-        index = _SCALAR_TYPES.get(dtype)
-        if index is None:
-            raise ValueError(f"set_dtype expected a floating-point dtype, got {dtype}")
-        self._held.set_dtype(index)
-        self.__dict__["_dtype"] = dtype
+        self._held.set_dtype(dtype)
         return self
 
     def persistent(self, mode=True):
@@ -186,27 +152,27 @@ class Accumulator(Stateful, torch.nn.Module):
             missing.append(key)
 
     def _apply(self, fn, recurse=True):
-        device = fn(torch.empty(0, device=self._device)).device
-        if device != self._device:
-            self._held.to(device)
-            self.__dict__["_device"] = device
+        self._held.to(fn(torch.empty(0, device=self.device)).device)
         return self
+
+    @property
+    def _options(self):
+        return self._held.options
+
+    @property
+    def _object(self):
+        return self._held.object
 
     def _lend(self):
         """What it holds, for another object that reads the inputs."""
-        return self._held
+        return self._object
 
     # ---- copies
 
     def clone(self):
         """One of its own with the same options and state."""
-        copy = type(self).__new__(type(self))
-        torch.nn.Module.__init__(copy)
-        for name, value in self.__dict__.items():
-            if name not in copy.__dict__ and name not in _NOT_CLONED:
-                copy.__dict__[name] = value
-        copy.training = self.training
-        copy._hold(self._held.clone(), dict(self._options))
+        copy = _restore(type(self), self._own_fields(), self.training)
+        copy._hold(self._held.clone())
         return copy
 
     def __deepcopy__(self, memo):
@@ -218,44 +184,21 @@ class Accumulator(Stateful, torch.nn.Module):
         return self.clone()
 
     def __reduce__(self):
-        if self._options["process_group"] is not None:
-            raise TypeError(
-                f"cannot pickle a {type(self).__name__} with a process_group of its own"
-            )
-        saved = {
-            "options": self._options,
-            "state": self._held.serialize(),
-            "device": self._device,
-            "dtype": self._dtype,
-            "persistent": self._persistent,
-            "training": self.training,
-        }
-        return _restore, (type(self), self._recipe(), saved)
+        return _restore, (type(self), self._own_fields(), self.training)
 
-    def _recipe(self):
-        """What makes one without options of sync and without state."""
-        raise NotImplementedError
-
-    def _cook(self, recipe, options):
-        raise NotImplementedError
+    def _own_fields(self):
+        """All but what every module has, and what a member of a collection refuses."""
+        return {name: value for name, value in self.__dict__.items() if name not in _NOT_OWN}
 
     def __repr__(self):
         return self._held.repr()
 
 
+_NOT_OWN = frozenset({*torch.nn.Module().__dict__, "update", "forward", "reset"})
+
+
 class OneMetric(Accumulator):
     """A metric, other than a collection: what intervals and comparisons are made of."""
-
-
-# What a member of a collection refuses, a clone of its own takes.
-_NOT_CLONED = ("_held", "update", "forward", "reset")
-
-_SCALAR_TYPES = {
-    torch.float16: 5,
-    torch.float32: 6,
-    torch.float64: 7,
-    torch.bfloat16: 15,
-}
 
 
 @_without_compiler
@@ -273,13 +216,9 @@ def _compiled_compute(metric):
     return metric.compute()
 
 
-def _restore(cls, recipe, saved):
+def _restore(cls, fields, training):
     metric = cls.__new__(cls)
     torch.nn.Module.__init__(metric)
-    metric._cook(recipe, saved["options"])
-    metric._set_state(saved["state"])
-    if saved["dtype"] is not None:
-        metric.set_dtype(saved["dtype"])
-    metric.training = saved["training"]
-    metric.persistent(saved["persistent"])
-    return metric.to(saved["device"])
+    metric.__dict__.update(fields)
+    metric.training = training
+    return metric

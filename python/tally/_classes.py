@@ -1,6 +1,6 @@
 """One class of Python for each metric of the registry."""
 
-from tally._accumulator import METRIC_OPTIONS
+from tally._held import METRIC_OPTIONS
 from tally._library import METRICS
 from tally._metric import Metric
 from tally._options import signature_of

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from tally._accumulator import METRIC_OPTIONS, STATE_OPTIONS, Accumulator
+from tally._accumulator import Accumulator
+from tally._held import METRIC_OPTIONS, STATE_OPTIONS, Held
 from tally._library import classes
 from tally._metric import Metric
 from tally._options import bind, signature_of
@@ -73,42 +74,34 @@ class MetricCollection(Accumulator):
         super().__init__()
         given = bind("MetricCollection", _SIGNATURE, args, kwargs)
         options = {k: given.pop(k, default) for k, default in METRIC_OPTIONS.items()}
-        self._cook(
-            (list(_members(given["metrics"])), given.get("prefix") or "", given.get("postfix") or ""),
-            options,
-        )
-
-    def _recipe(self):
-        return self._metrics, self._prefix, self._postfix
-
-    def _cook(self, recipe, options):
-        metrics, prefix, postfix = recipe
-        held = classes.MetricCollection(prefix, postfix)
-        members = []
-        for name, metric in metrics:
-            held.add(name, metric._lend())
-            members.append((name, metric.clone()))
-        fields = self.__dict__
-        fields["_metrics"] = members
-        fields["_prefix"], fields["_postfix"] = prefix, postfix
-        fields["_declared"] = {}
+        members = [(name, metric.clone()) for name, metric in _members(given["metrics"])]
+        recipe = members, given.get("prefix") or "", given.get("postfix") or ""
+        self._hold(Held.made(MetricCollection, recipe, options))
         for _, metric in members:
             for name, kind in metric._declared.items():
-                fields["_declared"].setdefault(name, kind)
-        self._hold(held, options)
-        if any(options[name] != METRIC_OPTIONS[name] for name in METRIC_OPTIONS):
-            self._set_options()
+                self._declared.setdefault(name, kind)
+
+    @staticmethod
+    def _make(recipe, options):
+        metrics, prefix, postfix = recipe
+        held = classes.MetricCollection(prefix, postfix)
+        for name, metric in metrics:
+            held.add(name, metric._lend())
+        return held
+
+    @property
+    def _metrics(self):
+        return self._held.recipe[0]
 
     def __getitem__(self, name):
         """A member as it is now, to be read: ``update`` and ``reset`` are the collection's."""
         for known, metric in self._metrics:
             if known == name:
                 copy = metric.clone()
-                copy._hold(self._held.extract(name), metric._options)
-                fields = copy.__dict__
-                fields["_device"] = self._device
+                copy._hold(metric._held.with_object(self._held.extract(name)))
+                copy._held.device = self.device
                 for call in ("update", "forward", "reset"):
-                    fields[call] = _refusal(call, name)
+                    copy.__dict__[call] = _refusal(call, name)
                 return copy
         raise KeyError(f"unknown metric '{name}'; expected one of {', '.join(self)}")
 
@@ -141,10 +134,10 @@ class MetricCollection(Accumulator):
     def clone(self, prefix=None, postfix=None):
         """One of its own with the same state, perhaps with other names in results."""
         copy = super().clone()
-        fields = copy.__dict__
-        fields["_metrics"] = [(name, metric.clone()) for name, metric in self._metrics]
-        fields["_prefix"] = self._prefix if prefix is None else prefix
-        fields["_postfix"] = self._postfix if postfix is None else postfix
         if (prefix, postfix) != (None, None):
-            copy._held.rename(copy._prefix, copy._postfix)
+            members, own_prefix, own_postfix = copy._held.recipe
+            prefix = own_prefix if prefix is None else prefix
+            postfix = own_postfix if postfix is None else postfix
+            copy._held.recipe = members, prefix, postfix
+            copy._held.rename(prefix, postfix)
         return copy

@@ -72,10 +72,10 @@ class MetricLogger:
         follow()
         try:
             if isinstance(metrics, MetricCollection):
-                return dict(self._held.log_collection(step, metrics._held))
+                return dict(self._held.log_collection(step, metrics._object))
             if isinstance(metrics, Metric):
                 name = type(metrics).__name__ if name is None else name
-                return dict(self._held.log_metric(step, name, metrics._held))
+                return dict(self._held.log_metric(step, name, metrics._object))
         except DistError as error:
             raise sync_error(error) from None
         raise TypeError(

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import torch
 
-from tally._accumulator import METRIC_OPTIONS, STATE_OPTIONS, SYNC_OPTIONS, OneMetric
+from tally._accumulator import OneMetric
+from tally._held import METRIC_OPTIONS, STATE_OPTIONS, SYNC_OPTIONS, Held
 from tally._intervals import IntervalMetric
 from tally._library import METRICS, classes
 from tally._options import bind, signature_of, text_of
@@ -37,7 +38,7 @@ class Metric(OneMetric):
             self._take_over(given, options, kwargs)
             texts = ", ".join(f"{name}={text_of(v)}" for name, v in given.items())
             text = f"{entry['name']}({texts})"
-        self._cook(text, options)
+        self._start(text, options)
 
     def _take_over(self, given, options, kwargs):
         """What metrics inside do with their inputs is the wrapper's business, too."""
@@ -49,15 +50,9 @@ class Metric(OneMetric):
                         if name not in kwargs:
                             options[name] = metric._options[name]
 
-    def _recipe(self):
-        return self._text
-
-    def _cook(self, recipe, options):
-        self.__dict__["_text"] = recipe
-        if isinstance(recipe, str):
-            held = classes.Metric(recipe, *(options[name] for name in STATE_OPTIONS))
-        else:
-            held = _compose(recipe)
+    def _start(self, recipe, options):
+        held = Held.made(type(self), recipe, options)
+        self._hold(held)
         entry = self._entry
         if entry is None and isinstance(recipe, str):
             entry = METRICS.get(recipe.partition("(")[0].strip())
@@ -65,15 +60,18 @@ class Metric(OneMetric):
         self.__dict__["_declared"] = {
             name: kinds.get(name) for name in held.input_names()
         }
-        self._hold(held, options)
-        if any(options[name] != METRIC_OPTIONS[name] for name in METRIC_OPTIONS):
-            self._set_options()
+
+    @staticmethod
+    def _make(recipe, options):
+        if isinstance(recipe, str):
+            return classes.Metric(recipe, *(options[name] for name in STATE_OPTIONS))
+        return _compose(recipe)
 
     def registry_text(self):
         """The metric as text, for ``tally.Metric`` and the program ``tally``."""
-        if not isinstance(self._text, str):
+        if not isinstance(self._held.recipe, str):
             raise ValueError(f"{self!r} cannot be written as text")
-        return self._text
+        return self._held.recipe
 
     @property
     def is_differentiable(self):
@@ -147,15 +145,16 @@ class CompositionalMetric(Metric):
 
     def __init__(self, recipe):
         torch.nn.Module.__init__(self)
-        self._cook(recipe, dict(METRIC_OPTIONS))
+        self._start(recipe, dict(METRIC_OPTIONS))
 
 
 def _recipe_of(operand):
     if isinstance(operand, Metric):
-        if isinstance(operand._text, str):
+        recipe = operand._held.recipe
+        if isinstance(recipe, str):
             state_options = tuple(operand._options[name] for name in STATE_OPTIONS)
-            return ("metric", operand._text, state_options)
-        return operand._text
+            return ("metric", recipe, state_options)
+        return recipe
     return float(operand)
 
 

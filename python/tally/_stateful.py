@@ -9,6 +9,11 @@ from tally._ranks import follow
 class Stateful:
     """Syncs, merges and saves the state of the object of the library in ``_held``."""
 
+    @property
+    def _object(self):
+        """It, as the library takes it."""
+        return self._held
+
     def reset(self):
         """Back to before the first update."""
         self._held.reset()
@@ -44,7 +49,7 @@ class Stateful:
                     f"merge_state expected a {type(self).__name__}, "
                     f"got a {type(each).__name__}"
                 )
-            self._held.merge_state(each._held)
+            self._held.merge_state(each._object)
 
     # ---- states
 

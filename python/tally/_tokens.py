@@ -66,11 +66,3 @@ class Tokenized(Metric):
     def registry_text(self):
         self._lend()
         return super().registry_text()
-
-    def _recipe(self):
-        return super()._recipe(), self._function
-
-    def _cook(self, recipe, options):
-        if isinstance(recipe, tuple):
-            recipe, self.__dict__["_function"] = recipe
-        super()._cook(recipe, options)

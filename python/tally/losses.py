@@ -254,7 +254,9 @@ class MetricLoss(torch.nn.Module):
         fields["_held"] = classes.MetricLoss(
             metric._lend(), gradient_flow, boxed(process_group), timeout, accumulate
         )
-        metric._hold(self._held.metric(), dict(metric._options, dist_sync_on_step=True))
+        held = metric._held.with_object(self._held.metric())
+        held.options["dist_sync_on_step"] = True
+        metric._hold(held)
         fields["metric"] = metric
 
     def forward(self, *inputs, **named):

@@ -18,10 +18,7 @@ from tally.compat.torchmetrics._fitting import known_options, told_options, with
 from tally.compat.torchmetrics._states import OwnStates
 
 # What is made anew for a copy.
-_OWN = (
-    "update", "compute", "_update_signature", "_reductions", "_update1", "_update2",
-    "_forward1", "_forward2",
-)
+_OWN = ("_update_signature", "_reductions")
 
 # The attribute that is the state. Of one name, so that a group in a collection that holds
 # several classes is noticed, in wrappers too.
@@ -93,6 +90,8 @@ class DropIn:
         else:
             self._construct(*args, **kwargs)
         fields = self.__dict__
+        # TorchMetrics' wrappers of them: what is bound to one object is no other's.
+        del fields["update"], fields["compute"]
         if self.dist_sync_fn is not None:
             raise ValueError(
                 "dist_sync_fn: Tally syncs in one collective of its own; give process_group"
@@ -139,13 +138,7 @@ class DropIn:
         metric.set_dtype(self._dtype)
         if self._device != metric.device:
             metric.to(self._device)
-        self._hold(metric)
-
-    def _hold(self, metric):
-        fields = self.__dict__
-        fields["_tally"] = metric
-        for name in ("_update1", "_update2", "_forward1", "_forward2"):
-            fields[name] = getattr(metric, name)
+        self.__dict__["_tally"] = metric
 
     # TorchMetrics wraps them with what Tally does itself.
 
@@ -164,7 +157,8 @@ class DropIn:
         fields["_update_count"] += 1
         if not kwargs and self._prepare is None and len(args) in (1, 2):
             try:
-                (self._update2 if len(args) == 2 else self._update1)(*args)
+                held = self._tally._held
+                (held.update2 if len(args) == 2 else held.update1)(*args)
             except (ValueError, TypeError, IndexError, RuntimeError):
                 pass  # with more care, or with TorchMetrics' words
             else:
@@ -193,7 +187,8 @@ class DropIn:
             and not fields["dist_sync_on_step"]
         ):
             try:
-                value = (self._forward2 if len(args) == 2 else self._forward1)(*args)
+                held = self._tally._held
+                value = (held.forward2 if len(args) == 2 else held.forward1)(*args)
             except (ValueError, TypeError, IndexError, RuntimeError):
                 pass
             else:
@@ -301,7 +296,7 @@ class DropIn:
         options = self._tally._options
         if not self._is_synced and syncs != options["sync_on_compute"]:
             options["sync_on_compute"] = syncs
-            self._tally._set_options()
+            self._tally._held.set_options()
         try:
             value = self._given_out(self._tally.compute())
         except ValueError as error:
@@ -349,7 +344,7 @@ class DropIn:
             return
         if process_group is not None:
             self._tally._options["process_group"] = process_group
-            self._tally._set_options()
+            self._tally._held.set_options()
         self._tally.sync()
         self.__dict__["_cache"] = {}
         self.__dict__["_is_synced"] = True
@@ -439,9 +434,6 @@ class DropIn:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        self._hold(self._tally)
-        self.__dict__["update"] = self.update
-        self.__dict__["compute"] = self.compute
         self.__dict__["_reductions"] = {_STATE: self._merged}
         self._sign()
 
