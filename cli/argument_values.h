@@ -26,6 +26,10 @@ std::vector<std::string> parse_list(const std::string& option, const char* what,
 double parse_level(const std::string& option, const std::string& text);
 IntervalMethod parse_method(const std::string& text);
 
+/// "3/20".
+inline constexpr std::int64_t kMostParts = 1'000'000;
+StatePart parse_part(const std::string& text);
+
 /// Whether it is that of a file of JSON lines, compressed or not, or a folder
 /// of such.
 bool has_json_lines_name(const std::string& path);

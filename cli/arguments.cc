@@ -280,6 +280,8 @@ Arguments parse_report(const std::vector<std::string>& words) {
                       "--format: report writes HTML; see evaluate");
     TORCH_CHECK_VALUE(name != "--replicates",
                       "--replicates: not written by report; see evaluate");
+    TORCH_CHECK_VALUE(name != "--save" && name != "--part", name,
+                      ": not written by report; see evaluate");
     if (name != "--log" && name != "--title") {
       others.push_back(words[i]);
       continue;
@@ -345,7 +347,8 @@ Arguments parse_arguments(int argc, char** argv) {
   if (words.empty() || is_help(words[0]) || is_help(words.back())) {
     TORCH_CHECK_VALUE(
         !words.empty(),
-        "expected list, describe, evaluate, report, compare or plan; see "
+        "expected list, describe, evaluate, report, compare, plan, merge or "
+        "show; see "
         "--help");
     return arguments;
   }
@@ -364,12 +367,15 @@ Arguments parse_arguments(int argc, char** argv) {
     return parse_compare({words.begin() + 1, words.end()});
   }
   if (command == "plan") return parse_plan({words.begin() + 1, words.end()});
+  if (command == "merge") return parse_merge({words.begin() + 1, words.end()});
+  if (command == "show") return parse_show({words.begin() + 1, words.end()});
   if (command == "list") return parse_listing(Command::kList, words);
   if (command == "describe") return parse_describe(words);
   TORCH_CHECK_VALUE(
       command == "completion", "unknown command '", command, "'",
-      internal::did_you_mean(command, {"list", "describe", "evaluate", "report",
-                                       "compare", "plan", "completion"}));
+      internal::did_you_mean(
+          command, {"list", "describe", "evaluate", "report", "compare", "plan",
+                    "merge", "show", "completion"}));
   TORCH_CHECK_VALUE(words.size() == 2, "completion: expected bash or zsh, got ",
                     words.size() - 1);
   arguments.command = Command::kCompletion;

@@ -8,6 +8,7 @@
 #include "tally/files/csv_options.h"
 #include "tally/files/unpack.h"
 #include "tally/metrics/intervals/interval.h"
+#include "tally/metrics/metric_base.h"
 
 namespace tally::cli {
 
@@ -20,6 +21,8 @@ enum class Command {
   kReport,
   kCompare,
   kPlan,
+  kMerge,
+  kShow,
   kCompletion
 };
 enum class Format { kTable, kJson, kCsv };
@@ -64,6 +67,10 @@ struct Arguments {
   std::vector<std::string> runs;          // files of replicates to compare
   double level = 0.95;                    // of their comparison
   std::map<std::string, double> numbers;  // of a plan, by option
+  std::string save;                       // file for the states
+  StatePart part;                         // which these are
+  std::vector<std::string> states;        // files to merge, or the one to show
+  bool is_partial = false;                // whether some may be missing
 };
 
 /// Whether the inputs are those of files of JSON lines: of --jsonl, or named
@@ -87,6 +94,10 @@ Arguments parse_compare(const std::vector<std::string>& words);
 
 /// The words of `plan`. Throws c10::ValueError for invalid ones.
 Arguments parse_plan(const std::vector<std::string>& words);
+
+/// The words of `merge`, and of `show`. Throw c10::ValueError for invalid ones.
+Arguments parse_merge(const std::vector<std::string>& words);
+Arguments parse_show(const std::vector<std::string>& words);
 
 /// The words of `evaluate`; with `of_log`, those of its options that apply to a
 /// log. Throws c10::ValueError for invalid ones.

@@ -23,7 +23,7 @@ constexpr const char* kBash = R"(_tally() {
   local words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    words="list describe evaluate report compare plan completion --help --version"
+    words="list describe evaluate report compare plan merge show completion --help --version"
   else
     case $before in
       describe) words="%M %L" ;;
@@ -45,6 +45,10 @@ constexpr const char* kBash = R"(_tally() {
           words="%R"
         elif [[ ${COMP_WORDS[1]} == compare && $word == -* ]]; then
           words="--level --format --output"
+        elif [[ ${COMP_WORDS[1]} == merge && $word == -* ]]; then
+          words="--partial --output"
+        elif [[ ${COMP_WORDS[1]} == show && $word == -* ]]; then
+          words="--format --labels --output"
         elif [[ ${COMP_WORDS[1]} == plan && $word == -* ]]; then
           case ${COMP_WORDS[2]} in
             width) words="--proportion --width --level" ;;
@@ -55,7 +59,7 @@ constexpr const char* kBash = R"(_tally() {
               ;;
           esac
           words+=" --rows --format --output"
-        elif [[ ${COMP_WORDS[1]} =~ ^(evaluate|report|compare)$ ]]; then
+        elif [[ ${COMP_WORDS[1]} =~ ^(evaluate|report|compare|merge|show)$ ]]; then
           compopt -o default
         fi
         ;;
@@ -85,7 +89,8 @@ std::string completion(const Registry& registry, const std::string& shell,
   replace("%M", names, text);
   replace("%M", names, text);
   replace("%L", internal::joined(" ", losses, first), text);
-  replace("%O", std::string(kOptions) + " --replicates --format", text);
+  replace("%O", std::string(kOptions) + " --replicates --save --part --format",
+          text);
   replace("%R", std::string(kOptions) + " --log --title", text);
   return shell == "zsh" ? kZsh + text : text;
 }

@@ -13,6 +13,7 @@
 #include "tally/cli/key_checks.h"
 #include "tally/cli/messages.h"
 #include "tally/cli/refused_rows.h"
+#include "tally/cli/saved_states.h"
 #include "tally/cli/update_inputs.h"
 #include "tally/cli/worst_slices.h"
 #include "tally/files/file_kind.h"
@@ -306,6 +307,7 @@ Job prepare(const Arguments& arguments, int ranks, std::int64_t spare_bytes) {
   if (arguments.interval > 0 || !arguments.replicates.empty()) {
     job.intervals = make_intervals(arguments, job.config, job.metrics);
   }
+  check_saved(job, arguments);
   job.has_ids = !arguments.ids.empty();
   job.split = split_rows(arguments, rows, ranks);
   job.batch_size = arguments.batch_size > 0
@@ -379,6 +381,7 @@ Report evaluate(const Arguments& arguments,
   }
   agree(failure_of([&] { report.remarks = told(*job, arguments, warnings); }),
         ranks);
+  save_states(*job, arguments);
   if (!arguments.coco.empty()) {
     report.table =
         coco_summary(job->config, without_prefix(report.results, name),

@@ -170,6 +170,7 @@ class EvaluateParser {
     TORCH_CHECK_VALUE(!a.strict || !a.quiet,
                       "expected one of --strict and --quiet, got both");
     check_interval();
+    check_save();
     for (const std::string& path : a.inputs) {
       TORCH_CHECK_VALUE((!has_json_lines_name(path) || is_json_lines(a)) &&
                             (!has_archive_name(path) || is_archive(a)),
@@ -197,6 +198,20 @@ class EvaluateParser {
                           static_cast<std::int64_t>(a.split.size()) == a.ranks,
                       "--split: expected one number for each of ", a.ranks,
                       " ranks, got ", a.split.size());
+  }
+
+  void check_save() const {
+    const Arguments& a = arguments_;
+    TORCH_CHECK_VALUE(given_.count("--part") == 0 || !a.save.empty(),
+                      "--part: requires --save");
+    if (a.save.empty()) return;
+    TORCH_CHECK_VALUE(
+        a.by.empty() || (a.interval == 0 && a.replicates.empty()),
+        "--save: expected one of --by and --interval, of which a file holds "
+        "one");
+    TORCH_CHECK_VALUE(a.save != a.output && a.save != a.replicates,
+                      "--save: expected another file than --output and "
+                      "--replicates");
   }
 
   void check_interval() {
@@ -311,6 +326,10 @@ class EvaluateParser {
       {"--groups", [this](const Values& v) { arguments_.groups = v[0]; }},
       {"--replicates",
        [this](const Values& v) { arguments_.replicates = user_path(v[0]); }},
+      {"--save",
+       [this](const Values& v) { arguments_.save = user_path(v[0]); }},
+      {"--part",
+       [this](const Values& v) { arguments_.part = parse_part(v[0]); }},
       {"--batch-size",
        [this](const Values& v) {
          arguments_.batch_size =

@@ -59,6 +59,9 @@ const char* const kHelp =
                                       .jsonl, or a file besides .npy and .txt
                                       files (default: their numbers), or
     --groups a                        ids of what rows belong to
+    --save FILE                       the states, which merge adds up: of the
+                                      metrics, of --by or of --interval
+    --part I/N                        which of N parts these are, from 0
     --batch-size N                    rows at a time (default: 16 MB)
     --ranks N                         local processes (default: 1, or those of
                                       the launcher, such as torchrun)
@@ -69,7 +72,7 @@ const char* const kHelp =
     --format table|json|csv           output format (default: table)
     -o, --output FILE                 write to FILE instead of standard output
   tally report ...        writes a page of HTML with tables and charts; options:
-    those of evaluate except --format and --replicates, or
+    those of evaluate except --format, --replicates and --save, or
     --log FILE                        the log.jsonl of a run, with --labels;
                                       of several runs, which are compared:
                                       --log FILE --log FILE
@@ -90,6 +93,12 @@ const char* const kHelp =
     delong --first A --second B --correlation R --prevalence P --power B
     --level 0.95, --alpha 0.05        of intervals, of tests
     --format table|json, -o, --output FILE
+  tally merge FILE ... -o FILE
+                          adds up states that evaluate --save or a program has
+                          written, each once; --partial: although parts are
+                          missing
+  tally show FILE         the values of such a file; --format, --labels,
+                          -o, --output FILE
   tally completion SHELL  prints a completion script for bash or zsh
   tally --version
 

@@ -107,6 +107,12 @@ std::string render_json(const Report& report) {
   return text + "}\n";
 }
 
+/// Nothing where there is none.
+std::string value_field(const SliceValue& value) {
+  const bool is_missing = std::holds_alternative<std::monostate>(value);
+  return is_missing ? "" : csv_field(to_string(value));
+}
+
 /// Columns of --by, then rows, before those of to_csv(): all rows first.
 std::string render_csv(const Report& report) {
   const Results results = with_intervals(report);
@@ -121,9 +127,7 @@ std::string render_csv(const Report& report) {
   for (const SliceResult& slice : report.slices) {
     std::string key;
     for (std::size_t i = 0; i < report.by.size(); ++i) {
-      const auto* value =
-          slice.is_other() ? nullptr : std::get_if<std::string>(&slice.key[i]);
-      key += slice.is_other() ? "(other)" : value ? csv_field(*value) : "";
+      key += slice.is_other() ? "(other)" : value_field(slice.key[i]);
       key += ",";
     }
     const std::string head = key + std::to_string(slice.rows) + ",";
@@ -242,6 +246,9 @@ std::vector<std::string> files_read(const Arguments& arguments) {
   for (const auto* paths : {&arguments.runs, &arguments.logs}) {
     all.insert(all.end(), paths->begin(), paths->end());
   }
+  for (std::string& path : files::list_files(arguments.states)) {
+    all.push_back(std::move(path));
+  }
   all.push_back(arguments.config);
   all.push_back(id_path(arguments));
   return all;
@@ -325,7 +332,8 @@ void check_output(const std::string& path) {
 
 void check_outputs(const Arguments& arguments) {
   const std::vector<std::string> inputs = files_read(arguments);
-  for (const std::string& path : {arguments.output, arguments.replicates}) {
+  for (const std::string& path :
+       {arguments.output, arguments.replicates, arguments.save}) {
     check_output(path);
     if (path.empty() || is_special(path)) continue;
     std::error_code none;  // where one does not exist

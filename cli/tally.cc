@@ -23,6 +23,7 @@
 #include "tally/cli/program.h"
 #include "tally/cli/report_pages.h"
 #include "tally/cli/spool.h"
+#include "tally/cli/states.h"
 #include "tally/metrics/intervals/replicates.h"
 #include "tally/metrics/registry/config_schema.h"
 #include "tally/sinks/progress.h"
@@ -129,6 +130,19 @@ int run_plan(const Arguments& arguments) {
   return 0;
 }
 
+int run_merge(const Arguments& arguments) {
+  tally::cli::check_outputs(arguments);
+  tally::cli::write_output("", tally::cli::merge_states(arguments));
+  return 0;
+}
+
+int run_show(const Arguments& arguments) {
+  tally::cli::check_outputs(arguments);
+  tally::cli::write_output(arguments.output,
+                           tally::cli::show_states(arguments));
+  return 0;
+}
+
 std::string version() {
   const tally::BuildInfo build = tally::build_info();
   return std::string("tally ") + build.version + " (LibTorch " +
@@ -147,6 +161,10 @@ int run(int argc, char** argv) {
       return run_compare(arguments);
     case Command::kPlan:
       return run_plan(arguments);
+    case Command::kMerge:
+      return run_merge(arguments);
+    case Command::kShow:
+      return run_show(arguments);
     case Command::kVersion:
       tally::cli::write_output("", version());
       return 0;

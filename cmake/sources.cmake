@@ -227,6 +227,8 @@ set(TALLY_METRICS_HEADERS
     metrics/core/observe_call.h
     metrics/core/observer_checks.h
     metrics/core/option_text.h
+    metrics/core/sources.h
+    metrics/core/spec_text.h
     metrics/core/state_rows.h
     metrics/curve_area.h
     metrics/detection/box_overlaps.h
@@ -340,6 +342,8 @@ set(TALLY_METRICS_HEADERS
     metrics/options.h
     metrics/owned_metric.h
     metrics/pairwise/pairwise.h
+    metrics/portable/any_metric.h
+    metrics/portable/state_files.h
     metrics/registry/collection_config.h
     metrics/registry/config_schema.h
     metrics/registry/registry.h
@@ -558,6 +562,8 @@ set(TALLY_METRICS_SOURCES
     metrics/core/accumulation_sync.cc
     metrics/core/shared_work.cc
     metrics/core/sorted_rows.cc
+    metrics/core/sources.cc
+    metrics/core/spec_text.cc
     metrics/core/state_rows.cc
     metrics/detection/average_precision.cc
     metrics/detection/box_overlaps.cc
@@ -646,9 +652,12 @@ set(TALLY_METRICS_SOURCES
     metrics/options.cc
     metrics/owned_metric.cc
     metrics/pairwise/pairwise.cc
+    metrics/portable/any_metric.cc
+    metrics/portable/state_files.cc
     metrics/registry/classification.cc
     metrics/registry/collection_config.cc
     metrics/registry/config_schema.cc
+    metrics/registry/expression.cc
     metrics/registry/media.cc
     metrics/registry/registry.cc
     metrics/registry/retrieval.cc
@@ -1130,8 +1139,11 @@ set(TALLY_CLI_SOURCES
     cli/plan_arguments.cc
     cli/refused_rows.cc
     cli/report_pages.cc
+    cli/saved_states.cc
     cli/source.cc
     cli/spool.cc
+    cli/state_arguments.cc
+    cli/states.cc
     cli/tally.cc
     cli/wanted.cc
     cli/watchers.cc
@@ -1145,6 +1157,7 @@ set(TALLY_CLI_SINGLE_SOURCES
     cli/messages.cc
     cli/plan.cc
     cli/spool.cc
+    cli/states.cc
     cli/tally.cc)
 
 set(TALLY_EXAMPLES

@@ -50,6 +50,8 @@ class MetricCollection : public MetricBase,
                          public internal::ForwardCalls<MetricCollection>,
                          public internal::OptionCalls<MetricCollection> {
  public:
+  static constexpr const char* kName = "MetricCollection";
+
   /// Mismatches found by load_parts().
   struct LoadReport {
     /// Members that the checkpoint does not contain.
@@ -152,6 +154,7 @@ class MetricCollection : public MetricBase,
   std::vector<std::vector<std::string>> groups() const;
   /// One line per member.
   std::string repr() const;
+  std::string spec() const override;
 
  private:
   template <class M>
@@ -167,6 +170,10 @@ class MetricCollection : public MetricBase,
       return std::make_unique<M>(std::move(metric));
     }
   }
+
+  // "metrics={name: metric, ...}"; of a single one without a name
+  // "metric=...".
+  std::string members_spec() const;
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   struct Member {

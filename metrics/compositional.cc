@@ -21,12 +21,13 @@ struct ExpressionNode {
 
 namespace {
 
-std::string text_of(const ExpressionNode& node) {
-  if (node.metric) return node.metric->repr();
-  if (!node.operation) return c10::str(node.constant);
-  const std::string left = text_of(*node.left);
+std::string text_of(const ExpressionNode& node,
+                    std::string (Metric::*of_metric)() const) {
+  if (node.metric) return ((*node.metric).*of_metric)();
+  if (!node.operation) return OptionType<double>::print(node.constant);
+  const std::string left = text_of(*node.left, of_metric);
   if (!node.right) return node.symbol + "(" + left + ")";
-  const std::string right = text_of(*node.right);
+  const std::string right = text_of(*node.right, of_metric);
   return node.infix ? "(" + left + " " + node.symbol + " " + right + ")"
                     : node.symbol + "(" + left + ", " + right + ")";
 }
@@ -132,7 +133,13 @@ StateKey Expression::metric_keys() const {
   return keys;
 }
 
-std::string Expression::text() const { return root_ ? text_of(*root_) : ""; }
+std::string Expression::text() const {
+  return root_ ? text_of(*root_, &Metric::repr) : "";
+}
+
+std::string Expression::spec() const {
+  return root_ ? text_of(*root_, &Metric::spec) : "";
+}
 
 std::vector<const Metric*> Expression::states() const {
   std::vector<const Metric*> metrics;
@@ -190,6 +197,23 @@ StateParts ExpressionObserver::observe_inputs(Inputs inputs,
     metrics_[i]->observe_into(state.parts()[i], own, origin);
   }
   return state;
+}
+
+const ExpressionOperator* ExpressionOperator::find(std::string_view symbol) {
+  static constexpr ExpressionOperator kOperators[] = {
+      {"+", true, 2, add},
+      {"-", true, 2, subtract},
+      {"*", true, 2, multiply},
+      {"/", true, 2, divide},
+      {"pow", false, 2, power},
+      {"minimum", false, 2, smaller},
+      {"maximum", false, 2, larger},
+      {"abs", false, 1, absolute},
+      {"sqrt", false, 1, square_root}};
+  for (const ExpressionOperator& each : kOperators) {
+    if (symbol == each.symbol) return &each;
+  }
+  return nullptr;
 }
 
 at::Tensor add(const at::Tensor& a, const at::Tensor& b) { return a.add(b); }

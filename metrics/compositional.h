@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -40,6 +41,8 @@ class Expression {
   std::vector<std::string> without_effect() const;
   const ExpressionNode* root() const { return root_.get(); }
   std::string text() const;
+  /// The same, with Metric::spec() of its metrics.
+  std::string spec() const;
   /// The concatenated keys of its metrics.
   StateKey metric_keys() const;
   /// Its metrics, one of each state.
@@ -98,6 +101,10 @@ class CompositionalMetric final
 
   at::Tensor evaluate(const State& state) const;
   std::string repr() const override { return options().text(); }
+  std::string spec() const override {
+    return with_common_options(std::string(kName) +
+                               "(expression=" + options().spec() + ")");
+  }
   StateKey source_key() const override;
   AnyState derive(const AnyState& source) const override;
   bool is_differentiable() const override {
@@ -139,6 +146,20 @@ at::Tensor smaller(const at::Tensor& a, const at::Tensor& b);
 at::Tensor larger(const at::Tensor& a, const at::Tensor& b);
 at::Tensor absolute(const at::Tensor& a, const at::Tensor&);
 at::Tensor square_root(const at::Tensor& a, const at::Tensor&);
+
+/// An operator, by its name in texts; null for other names.
+struct ExpressionOperator {
+  const char* symbol;
+  bool infix;
+  int operands;
+  Expression::Operation operation;
+
+  static const ExpressionOperator* find(std::string_view symbol);
+  /// `right` only where there are two.
+  Expression of(const Expression& left, const Expression& right = {}) const {
+    return Expression(symbol, infix, operation, left, right);
+  }
+};
 
 template <class A, class B>
 CompositionalMetric compose(const char* symbol, bool infix,

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/core/spec_text.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/state/fresh_tensor.h"
 #include "tally/state/sole_owner.h"
@@ -187,6 +188,13 @@ AnyState Metric::derive(const AnyState&) const {
 }
 
 void Metric::merge_state(const Metric& other) { merge_from(other); }
+
+std::string Metric::spec() const { return with_common_options(repr()); }
+
+std::string Metric::with_common_options(std::string text) const {
+  return internal::with_common_options(std::move(text),
+                                       {metric_options(), dtype_});
+}
 
 void Metric::set_dtype(at::ScalarType dtype) {
   TORCH_CHECK_VALUE(at::isFloatingType(dtype), name(),

@@ -105,6 +105,7 @@ class Metric : public MetricBase,
   virtual std::string name() const = 0;
   /// For example "MulticlassAccuracy(num_classes=10, average=macro)".
   virtual std::string repr() const = 0;
+  std::string spec() const override;
   /// The inputs of update(), in its order; empty if the metric does not declare
   /// them.
   virtual c10::ArrayRef<InputInfo> inputs() const { return {}; }
@@ -180,6 +181,9 @@ class Metric : public MetricBase,
   /// Prepares a result's tensor for the caller: with the requested dtype, and
   /// not shared.
   void finish(at::Tensor& value) const;
+  /// For spec(), where repr() is no text of options: `text`, "Name(...)", with
+  /// the options that every metric has.
+  std::string with_common_options(std::string text) const;
 
   friend class MetricCollection;
   std::optional<at::ScalarType> dtype_;

@@ -75,11 +75,18 @@ absl::Status MetricBase::deserialize(std::string_view bytes) {
   return accumulation_.deserialize(bytes);
 }
 
-absl::Status MetricBase::save(const std::string& path) const {
+absl::Status MetricBase::save(const std::string& path, StatePart part) const {
   const Reading reading(accumulation_);
+  internal::CheckpointRows rows = accumulation_.checkpoint();
+  rows.sources.set_part(part);
+  const std::string text = spec();
   return internal::write_file(
-      path, internal::write_checkpoint(accumulation_.checkpoint(),
-                                       accumulation_.origin()));
+      path, internal::write_checkpoint(rows, accumulation_.origin(), &text));
+}
+
+std::string MetricBase::to_bytes() const {
+  const Reading reading(accumulation_);
+  return accumulation_.to_bytes(spec());
 }
 
 absl::Status MetricBase::load(const std::string& path) {
@@ -89,9 +96,10 @@ absl::Status MetricBase::load(const std::string& path) {
   return status.ok() ? deserialize(bytes) : status;
 }
 
-absl::Status MetricBase::save(const std::string& path, CheckpointRanks ranks) {
+absl::Status MetricBase::save(const std::string& path, CheckpointRanks ranks,
+                              StatePart part) {
   const Use use(accumulation_);
-  return internal::save_over_ranks(accumulation_, path, ranks);
+  return internal::save_over_ranks(accumulation_, spec(), path, ranks, part);
 }
 
 absl::Status MetricBase::load(const std::string& path, CheckpointRanks ranks) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tally/metrics/core/accumulation.h"
+#include "tally/metrics/core/sources.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/results.h"
@@ -108,8 +109,26 @@ class MetricBase {
   /// counted twice. serialize() does not record it.
   std::string serialize() const;
   absl::Status deserialize(std::string_view bytes);
-  absl::Status save(const std::string& path) const;
+  absl::Status save(const std::string& path) const {
+    return save(path, StatePart());
+  }
+  /// Records which part of the whole this is, for those who merge the files.
+  /// Throws c10::ValueError for a part that is none.
+  absl::Status save(const std::string& path, StatePart part) const;
   absl::Status load(const std::string& path);
+
+  /// serialize() with spec() before it: a value that another process makes the
+  /// same object of, knowing nothing else (see from_bytes); also for
+  /// deserialize(). Files have it, too. Both record what went into the states:
+  /// a random number for each object that accumulated something, by which
+  /// `tally merge` finds what would be counted twice.
+  ///
+  /// What is code stays behind: feature extractors, tokenizers and metrics
+  /// that are not in the registry. Their bytes are read by deserialize().
+  std::string to_bytes() const;
+  /// The text of which make_any_metric() makes one like it, with its metrics
+  /// and options, those for ranks excepted, and without what it accumulated.
+  virtual std::string spec() const = 0;
 
   /// Saves the states of all ranks, such that each batch counts once when they
   /// are loaded, on any number of ranks. Collective; local states are
@@ -124,7 +143,10 @@ class MetricBase {
   ///         metric.save("accuracy.tally", CheckpointRanks::kOneFile);
   ///     absl::Status loaded =
   ///         metric.load("accuracy.tally", CheckpointRanks::kOneFile);
-  absl::Status save(const std::string& path, CheckpointRanks ranks);
+  /// A `part` is that of one file for all ranks; kInvalidArgument with a file
+  /// for each.
+  absl::Status save(const std::string& path, CheckpointRanks ranks,
+                    StatePart part = {});
   /// Throws SyncError kMismatch on every rank unless all of them have the same
   /// metric with the same options.
   absl::Status load(const std::string& path, CheckpointRanks ranks);
@@ -158,7 +180,7 @@ class MetricBase {
       : accumulation_(std::move(options), std::move(keys)) {}
   MetricBase(MetricBase&&) noexcept = default;
   MetricBase& operator=(MetricBase&&) noexcept = default;
-  ~MetricBase() = default;
+  virtual ~MetricBase() = default;
 
   // Implementations of update, forward, compute and sync_async. A batch is an
   // argument of Accumulation::absorb.

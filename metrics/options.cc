@@ -97,12 +97,20 @@ std::string quote_text(const std::string& text) {
       text.front() != ' ' && text.back() != ' ') {
     return text;
   }
+  return in_quotes(text);
+}
+
+std::string in_quotes(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
   }
   return quoted + "\"";
+}
+
+std::string item_name(const std::string& text) {
+  return text.find(':') != text.npos ? in_quotes(text) : quote_text(text);
 }
 
 std::string unquote_text(std::string_view text) {

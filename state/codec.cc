@@ -202,6 +202,22 @@ void Encoder::fields(const Fields& fields) {
   }
 }
 
+std::size_t encoded_bound(const Fields& fields) {
+  std::size_t most = 0;
+  const auto add = [&](const at::Tensor& value) {
+    if (!value.defined()) return;
+    const auto elements = static_cast<std::size_t>(value.numel());
+    most += value.nbytes() + elements / kBlock + 2 * kAlignment +
+            sizeof(std::int64_t) * static_cast<std::size_t>(value.dim());
+  };
+  for (const Field& field : fields) {
+    most += 3 * sizeof(std::int64_t);
+    if (field.kind == Field::Kind::kTensor) add(field.as_tensor());
+    if (field.kind == Field::Kind::kRows) add(field.as_rows().tensor());
+  }
+  return most;
+}
+
 const char* Decoder::take(std::size_t size) {
   TORCH_CHECK_VALUE(size <= rest_.size(), "expected ", size,
                     " more bytes of state, got ", rest_.size());

@@ -39,6 +39,9 @@ class Encoder {
   std::string* bytes_;
 };
 
+/// At least as many bytes as the encoding of these fields takes.
+std::size_t encoded_bound(const Fields& fields);
+
 /// Decodes the output of Encoder. Every length is checked against the remaining
 /// bytes; malformed bytes of any kind throw c10::ValueError.
 class Decoder {

@@ -26,6 +26,7 @@ StoredRows Accumulation::stored(bool with_values) const {
     }
   }
   rows.update_count = update_count_;
+  rows.sources = sources_;
   return rows;
 }
 
@@ -67,6 +68,7 @@ void Accumulation::take(StoredRows rows) {
   cells_ = std::move(cells);
   row_values_ = std::move(values);
   update_count_ = rows.update_count;
+  sources_ = rows.sources.of_copy();
   synced_ = false;
   invalidate_value();
 }
@@ -79,6 +81,10 @@ CheckpointRows Accumulation::checkpoint() const {
 
 std::string Accumulation::serialize() const {
   return write_checkpoint(checkpoint());
+}
+
+std::string Accumulation::to_bytes(const std::string& spec) const {
+  return write_checkpoint(checkpoint(), {}, &spec);
 }
 
 // Without syncs a metric is its process's own.

@@ -21,9 +21,12 @@ constexpr char kMagic[8] = {'T', 'A', 'L', 'L', 'Y', 'S', 'T', '\n'};
 constexpr std::int64_t kVersion = 1;
 constexpr std::int64_t kVersionWithOrigin = 2;
 constexpr std::int64_t kVersionWithKeys = 3;
+constexpr std::int64_t kVersionWithHead = 4;
 // Far more than there can be, and far less than what sums of them overflow at.
 constexpr std::int64_t kMostUpdates = std::int64_t{1} << 53;
 constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
+// More than most checkpoints have besides their states.
+constexpr std::size_t kHeadBytes = 4096;
 
 struct Envelope {
   char magic[8];
@@ -48,10 +51,13 @@ absl::Status read_envelope(std::string_view head, std::int64_t size,
     return data_loss(
         "expected a Tally checkpoint, got a file without its magic number");
   }
-  if (envelope.version < kVersion || envelope.version > kVersionWithKeys) {
-    return precondition(c10::str("the checkpoint has version ",
-                                 envelope.version, ", expected ", kVersion,
-                                 " to ", kVersionWithKeys));
+  if (envelope.version < kVersion || envelope.version > kVersionWithHead) {
+    return precondition(
+        c10::str("the checkpoint has version ", envelope.version, ", expected ",
+                 kVersion, " to ", kVersionWithHead,
+                 envelope.version > kVersionWithHead
+                     ? ": it was written by a newer version of Tally"
+                     : ""));
   }
   const auto body = size - static_cast<std::int64_t>(sizeof(Envelope));
   if (envelope.length != body) {
@@ -219,6 +225,7 @@ absl::Status take_rows(const HeldCheckpoint& held, CheckpointRows& rows) {
       return precondition(sync::describe(error));
     }
   }
+  rows.sources = held.head.sources;
   rows.keys = held.keys;
   rows.values = held.values;
   rows.update_count = held.update_count;
@@ -233,6 +240,7 @@ absl::Status take_rows(const HeldCheckpoint& held, CheckpointRows& rows) {
 void take_parts(const HeldCheckpoint& held, CheckpointRows& rows,
                 CheckpointGaps& gaps) {
   const auto& columns = rows.columns;
+  rows.sources = held.head.sources;
   std::vector<bool> used(held.columns.size()), filled(columns.size());
   // Different observers may have one name and the same fields: then the
   // label decides.
@@ -264,7 +272,14 @@ absl::Status precondition(const std::string& message) {
   return absl::FailedPreconditionError(message.c_str());
 }
 
-absl::Status read_held(std::string_view bytes, CheckOrigin check, UseHeld use) {
+namespace {
+
+/// Passes on the body, the version of what is left of it, and the head.
+absl::Status read_intact(
+    std::string_view bytes,
+    c10::function_ref<absl::Status(std::string_view body, Decoder& decoder,
+                                   std::int64_t version, CheckpointHead& head)>
+        use) {
   Envelope envelope;
   const absl::Status head =
       read_envelope(bytes, static_cast<std::int64_t>(bytes.size()), envelope);
@@ -275,25 +290,72 @@ absl::Status read_held(std::string_view bytes, CheckOrigin check, UseHeld use) {
   }
   try {
     Decoder decoder(body);
-    const absl::Status checked =
-        check(envelope.version >= kVersionWithOrigin ? read_origin(decoder)
-                                                     : CheckpointOrigin());
-    if (!checked.ok()) return checked;
-    return use(read_body(body, decoder, envelope.version));
+    CheckpointHead told;
+    std::int64_t version = envelope.version;
+    if (version == kVersionWithHead) {
+      told.spec = decoder.text();
+      told.sources = Sources::read(decoder);
+      version = decoder.integer();
+      TORCH_CHECK_VALUE(version >= kVersion && version < kVersionWithHead,
+                        "expected a version of states, got ", version);
+    }
+    return use(body, decoder, version, told);
   } catch (const std::exception& error) {
     return damaged(error);
   }
 }
 
+}  // namespace
+
+absl::Status read_held(std::string_view bytes, CheckOrigin check, UseHeld use) {
+  return read_intact(bytes, [&](std::string_view body, Decoder& decoder,
+                                std::int64_t version, CheckpointHead& head) {
+    const absl::Status checked =
+        check(version >= kVersionWithOrigin ? read_origin(decoder)
+                                            : CheckpointOrigin());
+    if (!checked.ok()) return checked;
+    HeldCheckpoint held = read_body(body, decoder, version);
+    held.head = std::move(head);
+    return use(held);
+  });
+}
+
+absl::StatusOr<CheckpointHead> read_checkpoint_head(std::string_view bytes) {
+  CheckpointHead found;
+  if (is_old_checkpoint(bytes)) return found;
+  const absl::Status status = read_intact(
+      bytes,
+      [&](std::string_view, Decoder&, std::int64_t, CheckpointHead& head) {
+        found = std::move(head);
+        return absl::OkStatus();
+      });
+  if (!status.ok()) return status;
+  return found;
+}
+
 std::string write_checkpoint(const CheckpointRows& rows,
-                             const CheckpointOrigin& origin) {
+                             const CheckpointOrigin& origin,
+                             const std::string* spec) {
   const bool has_keys = rows.rules != nullptr;
   const bool has_origin =
       has_keys || origin.kind != CheckpointOrigin::Kind::kUnknown ||
       std::any_of(rows.cells.begin(), rows.cells.end(),
                   [](const auto& cell) { return cell.index_offset != 0; });
+  const std::int64_t version = has_keys     ? kVersionWithKeys
+                               : has_origin ? kVersionWithOrigin
+                                            : kVersion;
   std::string bytes(sizeof(Envelope), '\0');
   Encoder encoder(bytes);
+  std::size_t most = kHeadBytes;
+  for (const StoredCell& cell : rows.cells) {
+    if (cell.state.defined()) most += encoded_bound(cell.state.fields());
+  }
+  bytes.reserve(most);
+  if (spec != nullptr) {
+    encoder.text(*spec);
+    rows.sources.write(encoder);
+    encoder.integer(version);
+  }
   const auto write_column = [&](const StateColumn& column) {
     encoder.text(column.label);
     encoder.text(column.key.text());
@@ -327,9 +389,7 @@ std::string write_checkpoint(const CheckpointRows& rows,
       std::string_view(bytes).substr(sizeof(Envelope));
   Envelope envelope{};
   std::memcpy(envelope.magic, kMagic, sizeof(kMagic));
-  envelope.version = has_keys     ? kVersionWithKeys
-                     : has_origin ? kVersionWithOrigin
-                                  : kVersion;
+  envelope.version = spec != nullptr ? kVersionWithHead : version;
   envelope.length = static_cast<std::int64_t>(body.size());
   envelope.checksum = sync::fingerprint(body);
   std::memcpy(bytes.data(), &envelope, sizeof(envelope));

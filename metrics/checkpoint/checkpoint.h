@@ -1,6 +1,7 @@
 #pragma once
 
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include <c10/util/FunctionRef.h>
 
 #include <cstdint>
@@ -49,15 +50,27 @@ struct CheckpointOrigin {
   std::int64_t turn = 0;
 };
 
+/// What a checkpoint says of itself before its states; empty in those that were
+/// written without.
+struct CheckpointHead {
+  std::string spec;  ///< see MetricBase::spec
+  Sources sources;
+};
+
 using CheckOrigin =
     c10::function_ref<absl::Status(const CheckpointOrigin& origin)>;
 
 /// Writes the states as one envelope: magic, version, length, checksum, then
 /// each column's label, key, schema, count and fields. With an origin or
 /// offsets it is version 2, which includes them; of rows with keys version 3,
-/// which has what columns have in common once, then row by row.
+/// which has what columns have in common once, then row by row. With a spec it
+/// is version 4: spec and sources, then one of the others.
 std::string write_checkpoint(const CheckpointRows& rows,
-                             const CheckpointOrigin& origin = {});
+                             const CheckpointOrigin& origin = {},
+                             const std::string* spec = nullptr);
+
+/// The head of an intact checkpoint.
+absl::StatusOr<CheckpointHead> read_checkpoint_head(std::string_view bytes);
 
 /// The states of a checkpoint without a column, and the columns without a
 /// state.

@@ -29,6 +29,7 @@ struct HeldCheckpoint {
     void read_into(const AnyState& identity, StoredCell& cell) const;
   };
 
+  CheckpointHead head;
   std::string owner;  // of rows with keys; empty without
   std::int64_t update_count = 0;
   std::vector<Column> columns;

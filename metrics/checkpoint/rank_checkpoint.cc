@@ -30,6 +30,10 @@ std::string schema_of(const CheckpointRows& rows) {
   return text;
 }
 
+absl::Status invalid(const std::string& message) {
+  return absl::InvalidArgumentError(message.c_str());
+}
+
 sync::Call call_of(const char* verb, const Accumulation& accumulation,
                    CheckpointRanks ranks) {
   const char* mode =
@@ -159,19 +163,34 @@ void take_merged(Accumulation& accumulation,
 }
 
 absl::Status save_one_file(const sync::Call& call, Accumulation& accumulation,
-                           const std::string& path) {
+                           const std::string& spec, const std::string& path,
+                           StatePart part) {
   CheckpointRows rows = accumulation.checkpoint();
   const std::string schema = schema_of(rows);
-  const Outcome begun = all_do(call, schema, [&](std::string& note) {
-    note = encode_place(rows);
+  Outcome begun = all_do(call, schema, [&](std::string& note) {
+    Encoder encoder(note);
+    rows.sources.write(encoder);
+    note += encode_place(rows);
+    try {
+      Sources().set_part(part);
+    } catch (const c10::ValueError& error) {
+      return invalid(error.what_without_backtrace());
+    }
     return absl::OkStatus();
   });
+  if (!begun.status.ok()) return begun.status;
   try {
     if (call.size() > 1) take_merged(accumulation, call.communicator, rows);
   } catch (const c10::ValueError& error) {
     // All ranks' keys together are too many: on every rank.
     return precondition(error.what_without_backtrace());
   }
+  for (std::string& note : begun.notes) {
+    Decoder decoder(note);
+    rows.sources = rows.sources.merged(Sources::read(decoder));
+    note.erase(0, note.size() - decoder.remaining());
+  }
+  rows.sources.set_part(part);
   const absl::Status same = go_on_after(begun.notes, rows);
   if (!same.ok()) return same;
   CheckpointOrigin origin;
@@ -179,7 +198,8 @@ absl::Status save_one_file(const sync::Call& call, Accumulation& accumulation,
   origin.ranks = call.size();
   return first_does(call, schema,
                     [&](std::string&) {
-                      return write_file(path, write_checkpoint(rows, origin));
+                      return write_file(path,
+                                        write_checkpoint(rows, origin, &spec));
                     })
       .status;
 }
@@ -261,10 +281,17 @@ CheckpointOrigin decode_files(Decoder& decoder) {
 
 absl::Status save_files(const sync::Call& call,
                         const Accumulation& accumulation,
-                        const std::string& path) {
+                        const std::string& spec, const std::string& path,
+                        StatePart part) {
   const CheckpointRows rows = accumulation.checkpoint();
   const std::string schema = schema_of(rows);
   const Outcome begun = first_does(call, schema, [&](std::string& note) {
+    if (part.count != 0) {
+      return invalid(
+          c10::str("expected no part with a file for each rank, got "
+                   "part ",
+                   part.index, " of ", part.count));
+    }
     CheckpointOrigin before, now;
     const bool replaces = read_files(path, before).ok();
     if (!replaces) before.ranks = 0;
@@ -274,6 +301,7 @@ absl::Status save_files(const sync::Call& call,
     note = encode_files(now) + encode_files(before);
     return absl::OkStatus();
   });
+  if (!begun.status.ok()) return begun.status;
   Decoder decoder(begun.notes[0]);
   CheckpointOrigin files = decode_files(decoder);
   const CheckpointOrigin before = decode_files(decoder);
@@ -282,7 +310,7 @@ absl::Status save_files(const sync::Call& call,
   own.rank = call.rank();
   const std::string file = file_of(path, files, call.rank());
   Outcome written = all_do(call, schema, [&](std::string&) {
-    return write_file(file, write_checkpoint(rows, own));
+    return write_file(file, write_checkpoint(rows, own, &spec));
   });
   if (written.status.ok()) {
     written = first_does(call, schema, [&](std::string&) {
@@ -364,11 +392,12 @@ absl::Status load_files(const sync::Call& call, Accumulation& accumulation,
 }  // namespace
 
 absl::Status save_over_ranks(Accumulation& accumulation,
-                             const std::string& path, CheckpointRanks ranks) {
+                             const std::string& spec, const std::string& path,
+                             CheckpointRanks ranks, StatePart part) {
   const sync::Call call = call_of("save", accumulation, ranks);
   return ranks == CheckpointRanks::kOneFile
-             ? save_one_file(call, accumulation, path)
-             : save_files(call, accumulation, path);
+             ? save_one_file(call, accumulation, spec, path, part)
+             : save_files(call, accumulation, spec, path, part);
 }
 
 absl::Status load_over_ranks(Accumulation& accumulation,

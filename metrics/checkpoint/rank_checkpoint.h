@@ -10,9 +10,10 @@
 /// Checkpoints of the states of several ranks.
 namespace tally::internal {
 
-/// See MetricBase::save and load.
+/// See MetricBase::save, load and spec.
 absl::Status save_over_ranks(Accumulation& accumulation,
-                             const std::string& path, CheckpointRanks ranks);
+                             const std::string& spec, const std::string& path,
+                             CheckpointRanks ranks, StatePart part);
 absl::Status load_over_ranks(Accumulation& accumulation,
                              const std::string& path, CheckpointRanks ranks);
 

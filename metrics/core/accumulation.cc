@@ -154,12 +154,14 @@ void Accumulation::absorb_states(c10::ArrayRef<void*> batches) {
     merges.emplace_back(into.ops(), into.data(), batches[c],
                         column.label.c_str(), BatchIntake{column.on_cpu});
   }
+  sources_.note_update();
   for (PendingMerge& merge : merges) merge.commit();
   for (StateCell& each : cells_) ++each.count;
   invalidate_value();
 }
 
 void Accumulation::absorb(std::vector<RowBatch>& batch) {
+  sources_.note_update();
   absorb_rows(batch, /*are_batches=*/true);
   ++update_count_;
 }
@@ -312,6 +314,7 @@ void Accumulation::reset() {
     for (std::size_t c = 0; c < columns_.size(); ++c) reset_cell(r, c);
   }
   forget_warnings();
+  sources_.clear();
   update_count_ = 0;
   synced_ = false;
   invalidate_value();
@@ -365,7 +368,9 @@ void Accumulation::merge_state(const Accumulation& other) {
       row.counts.push_back(other.cell(r, c).count);
     }
   }
+  Sources sources = sources_.merged(other.sources_);
   absorb_rows(rows, /*are_batches=*/false);
+  sources_ = std::move(sources);
   update_count_ += other.update_count_;
 }
 
@@ -383,6 +388,7 @@ void Accumulation::copy_state(const Accumulation& other) {
   update_count_ = other.update_count_;
   synced_update_count_ = other.synced_update_count_;
   history_ = other.history_;
+  sources_ = other.sources_.of_copy();
   synced_ = other.synced_;
   invalidate_value();
 }

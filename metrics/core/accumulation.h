@@ -195,6 +195,8 @@ class Accumulation {
   std::int64_t update_count() const;
 
   std::string serialize() const;
+  /// The same with what made it: see MetricBase::spec.
+  std::string to_bytes(const std::string& spec) const;
   /// Returns kFailedPrecondition for a checkpoint that belongs to another rank.
   /// With `gaps`, columns whose states it lacks become empty, and are listed.
   absl::Status deserialize(std::string_view bytes,
@@ -309,6 +311,7 @@ class Accumulation {
   std::int64_t update_count_ = 0;  // of rows with keys
   std::int64_t synced_update_count_ = 0;
   std::shared_ptr<sync::internal::SyncHistory> history_;
+  Sources sources_;
   bool synced_ = false;
   bool current_value_ = false;
   bool may_warn_ = false;  // a column has notes or remarks

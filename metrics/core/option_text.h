@@ -25,6 +25,9 @@ absl::StatusOr<std::size_t> find_outside(std::string_view text,
 absl::StatusOr<std::vector<std::string_view>> split_outside(
     std::string_view text, char separator);
 
+std::string in_quotes(std::string_view text);
+/// The text, in quotes if "{text: item}" requires them.
+std::string item_name(const std::string& text);
 /// The text, in quotes if parsing "name=text, ..." requires them.
 std::string quote_text(const std::string& text);
 /// The text without its quotes, if it is quoted as a whole.

@@ -135,6 +135,7 @@ void merge_rows(const std::vector<StateColumn>& columns, const RowKeys* rules,
                into.cells[row * width + i % width]);
   }
   into.update_count += more.update_count;
+  into.sources = into.sources.merged(more.sources);
   into.sort();
   if (rules != nullptr) rules->check(into.keys, /*others=*/0);
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/metrics/core/sources.h"
 #include "tally/state/state.h"
 #include "tally/state/state_key.h"
 
@@ -135,6 +136,7 @@ struct StoredRows {
   std::vector<std::string> values;  // by key: see Accumulation::value_of_row
   std::vector<StoredCell> cells;
   std::int64_t update_count = 0;  // of rows with keys
+  Sources sources;                // not of what a sync merges
 
   /// Adds a row with nothing, of so many columns.
   void add_row(std::string key, std::size_t columns);

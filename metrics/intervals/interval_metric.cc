@@ -303,6 +303,11 @@ IntervalMetric IntervalMetric::clone() const {
   return copy;
 }
 
+std::string IntervalMetric::spec() const {
+  return std::string(kName) + "(metric=" + metric().spec() + ", " +
+         options_repr(options()) + ")";
+}
+
 std::string IntervalMetric::repr() const {
   return std::string(kName) + "(metric=" + metric().repr() +
          ", method=" + intervals::text_of(method()) + ")";

@@ -136,6 +136,7 @@ class IntervalMetric final : public RowMetric,
   IntervalMetric clone() const;
   /// "IntervalMetric(metric=BinaryAccuracy(...), method=wilson)".
   std::string repr() const;
+  std::string spec() const override;
 
  private:
   explicit IntervalMetric(

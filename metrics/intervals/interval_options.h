@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tally/metrics/intervals/interval.h"
+#include "tally/metrics/options.h"
 
 namespace tally {
 
@@ -44,6 +45,20 @@ struct IntervalOptions {
  public:
   /// Throws c10::ValueError for invalid values.
   void validate() const;
+
+  void visit(OptionVisitor& v) {
+    v("level", level_, OptionRole::kValue, "In (0, 1).");
+    v("method", method_, "How the interval is made.");
+    v("ends", ends_, OptionRole::kValue, "How ends follow from replicates.");
+    v("replicates", replicates_, OptionRole::kSize,
+      "Number of bootstrap replicates.");
+    v("blocks", blocks_, OptionRole::kSize,
+      "Most units that the jackknife leaves out one at a time; 0: 250.");
+    v("seed", seed_, "Seed of the random numbers.");
+    v("grouped", grouped_, "Whether rows with the same id belong together.");
+    v("stratified", stratified_,
+      "Whether replicates keep the rows of each class of target.");
+  }
 };
 
 }  // namespace tally

@@ -273,6 +273,11 @@ ModelComparison ModelComparison::clone() const {
   return copy;
 }
 
+std::string ModelComparison::spec() const {
+  return std::string(kName) + "(metric=" + metric().spec() + ", " +
+         options_repr(options()) + ")";
+}
+
 std::string ModelComparison::repr() const {
   return std::string(kName) + "(metric=" + metric().repr() +
          ", method=" + intervals::method_name(method()) + ")";

@@ -90,6 +90,7 @@ class ModelComparison final : public RowMetric,
   void merge_state(const ModelComparison& other) { merge_rows(other); }
   ModelComparison clone() const;
   std::string repr() const;
+  std::string spec() const override;
 
  private:
   explicit ModelComparison(

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tally/metrics/intervals/comparison.h"
+#include "tally/metrics/options.h"
 
 namespace tally {
 
@@ -29,6 +30,18 @@ struct ModelComparisonOptions {
   TORCH_ARG(std::int64_t, seed) = 0;
   /// Whether rows with the same id belong together; see IntervalOptions.
   TORCH_ARG(bool, grouped) = false;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("level", level_, OptionRole::kValue, "Of the intervals, in (0, 1).");
+    v("method", method_, "How models are compared.");
+    v("replicates", replicates_, OptionRole::kSize,
+      "Number of bootstrap replicates.");
+    v("blocks", blocks_, OptionRole::kSize,
+      "Most units that the jackknife leaves out one at a time; 0: 250.");
+    v("seed", seed_, "Seed of the random numbers.");
+    v("grouped", grouped_, "Whether rows with the same id belong together.");
+  }
 };
 
 }  // namespace tally

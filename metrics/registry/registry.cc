@@ -6,8 +6,12 @@
 
 #include "tally/metrics/collection.h"
 #include "tally/metrics/common/did_you_mean.h"
+#include "tally/metrics/compositional.h"
 #include "tally/metrics/core/option_text.h"
+#include "tally/metrics/core/spec_text.h"
+#include "tally/metrics/core/sync_options.h"
 #include "tally/metrics/registry/domains.h"
+#include "tally/metrics/registry/expression.h"
 #include "tally/metrics/registry/search.h"
 #include "tally/state/parse_number.h"
 
@@ -17,15 +21,43 @@ namespace {
 // Far more than anyone needs, and far less than the stack holds.
 constexpr int kDeepestMetrics = 16;
 
+/// Whether it is arithmetic on metrics, which are no metric's option.
+bool is_arithmetic(const std::string& name) {
+  return name == CompositionalMetric::kName;
+}
+
+const std::string& expression_in(const MetricSpec& spec) {
+  const auto found = spec.options.find("expression");
+  TORCH_CHECK_VALUE(found != spec.options.end() && spec.options.size() == 1,
+                    spec.name, ": expected one option, expression=2 * A() / ",
+                    "(A() + B())");
+  return found->second;
+}
+
 /// What people write may be no name that a metric can have: "NDCG@10".
 MetricSpec spec_of(const Registry& registry, std::string_view text) {
   const std::string name(internal::trimmed(text.substr(0, text.find('('))));
-  const bool is_expression = name.find(' ') != name.npos;
+  const bool is_expression = name.find(' ') != name.npos || is_arithmetic(name);
   if (!is_expression && registry.entries().count(name) == 0) {
     const std::string hint = internal::did_you_mean_metric(registry, name);
     TORCH_CHECK_VALUE(hint.empty(), "unknown metric '", name, "'", hint);
   }
   return parse_metric_spec(text);
+}
+
+/// The metrics of an option, those of a task that has several included.
+std::vector<std::string> metrics_in(const std::string& value) {
+  std::vector<std::string> metrics;
+  for (const auto& [name, item] : parse_items(value)) {
+    if (item.front() != '{') {
+      metrics.push_back(item);
+      continue;
+    }
+    for (const auto& [member, inner] : parse_items(item)) {
+      metrics.push_back(inner);
+    }
+  }
+  return metrics;
 }
 
 void check_depth(int depth) {
@@ -54,24 +86,39 @@ std::string MetricRequest::take(const std::string& option) {
 
 std::unique_ptr<Metric> MetricRequest::make(std::string_view text) const {
   // How to sync is the business of the metric outside.
-  const MetricOptions inner =
-      MetricOptions()
-          .validate_args(metric_options_.validate_args())
-          .nan_policy(metric_options_.nan_policy())
-          .compute_on_cpu(metric_options_.compute_on_cpu());
-  return registry_.make(text, inner, depth_ + 1);
+  return registry_.make(text, internal::without_sync_options(metric_options_),
+                        depth_ + 1);
 }
 
 std::unique_ptr<Metric> MetricRequest::metric(const std::string& option) {
   return make(take(option));
 }
 
-std::vector<std::pair<std::string, std::unique_ptr<Metric>>>
-MetricRequest::metrics(const std::string& option) {
-  std::vector<std::pair<std::string, std::unique_ptr<Metric>>> made;
-  for (const auto& [name, text] : parse_items(take(option))) {
-    auto metric = make(text);
+MetricRequest::Named MetricRequest::make_items(std::string_view text) const {
+  Named made;
+  for (const auto& [name, item] : parse_items(text)) {
+    auto metric = make(item);
     made.emplace_back(name.empty() ? metric->name() : name, std::move(metric));
+  }
+  return made;
+}
+
+MetricRequest::Named MetricRequest::metrics(const std::string& option) {
+  return make_items(take(option));
+}
+
+std::vector<std::pair<std::string, MetricRequest::Named>>
+MetricRequest::metrics_by_task(const std::string& option) {
+  std::vector<std::pair<std::string, Named>> made;
+  for (const auto& [name, text] : parse_items(take(option))) {
+    Named metrics;
+    if (text.front() == '{') {
+      metrics = make_items(text);
+    } else {
+      metrics.emplace_back("", make(text));
+    }
+    const std::string alone = metrics.front().second->name();
+    made.emplace_back(name.empty() ? alone : name, std::move(metrics));
   }
   return made;
 }
@@ -128,7 +175,34 @@ std::unique_ptr<Metric> Registry::make(std::string_view text,
                                        int depth) const {
   check_depth(depth);
   MetricSpec spec = spec_of(*this, text);
-  const MetricEntry& entry = at(spec.name);
+  const MetricEntry* entry =
+      is_arithmetic(spec.name) ? nullptr : &at(spec.name);
+  std::map<std::string, std::string> own;
+  if (entry != nullptr) {
+    for (const OptionInfo& option : entry->options) own[option.name] = "";
+  }
+  internal::CommonOptions common{metric_options};
+  internal::take_common_options(spec.name, own, spec.options, common);
+  std::unique_ptr<Metric> metric;
+  if (entry != nullptr) {
+    metric = make_entry(*entry, std::move(spec), common.metric_options, depth);
+  } else {
+    const MetricOptions inner = internal::without_sync_options(metric_options);
+    metric = std::make_unique<CompositionalMetric>(
+        internal::parse_expression(expression_in(spec),
+                                   [&](std::string_view item) {
+                                     return internal::Expression(
+                                         *make(item, inner, depth + 1));
+                                   }),
+        common.metric_options);
+  }
+  if (common.dtype) metric->set_dtype(*common.dtype);
+  return metric;
+}
+
+std::unique_ptr<Metric> Registry::make_entry(
+    const MetricEntry& entry, MetricSpec spec,
+    const MetricOptions& metric_options, int depth) const {
   const std::string example = entry.example();
   const auto required = parse_metric_spec(example).options;
   // A typo explains why another is missing.
@@ -161,6 +235,9 @@ std::vector<InputInfo> Registry::inputs(std::string_view text,
                                         int depth) const {
   check_depth(depth);
   const MetricSpec spec = spec_of(*this, text);
+  if (is_arithmetic(spec.name)) {
+    return make(text, MetricOptions(), depth)->inputs().vec();
+  }
   const MetricEntry& entry = at(spec.name);
   const auto inside =
       std::find_if(entry.options.begin(), entry.options.end(),
@@ -172,6 +249,10 @@ std::vector<InputInfo> Registry::inputs(std::string_view text,
   TORCH_CHECK_VALUE(wrapped != spec.options.end(), spec.name, ": option '",
                     inside->name, "' is required");
   const auto items = parse_items(wrapped->second);
+  const bool has_several =
+      std::any_of(items.begin(), items.end(),
+                  [](const auto& item) { return item.second.front() == '{'; });
+  if (has_several) return make(text)->inputs().vec();
   std::vector<std::vector<InputInfo>> taken;
   std::vector<internal::InputUnion::Reader> readers;
   for (const auto& [name, metric] : items) {
@@ -196,12 +277,19 @@ void Registry::check_sizes(std::string_view text, std::int64_t most,
                            int depth) const {
   check_depth(depth);
   const MetricSpec spec = parse_metric_spec(text);
+  if (is_arithmetic(spec.name)) {
+    internal::parse_expression(expression_in(spec), [&](std::string_view item) {
+      check_sizes(item, most, depth + 1);
+      return internal::Expression(0.0);
+    });
+    return;
+  }
   for (const OptionInfo& option : at(spec.name).options) {
     const auto found = spec.options.find(option.name);
     if (found == spec.options.end()) continue;
     const std::string& value = found->second;
     if (option.is_metric) {
-      for (const auto& [name, inner] : parse_items(value)) {
+      for (const std::string& inner : metrics_in(value)) {
         check_sizes(inner, most, depth + 1);
       }
     } else if (option.is_size) {

@@ -42,9 +42,13 @@ class MetricRequest {
   /// Makes the metric described by an option: "metric=MeanSquaredError()".
   /// Consumes the option. Throws c10::ValueError if it is missing.
   std::unique_ptr<Metric> metric(const std::string& option);
+  using Named = std::vector<std::pair<std::string, std::unique_ptr<Metric>>>;
   /// The same for "metrics=[A(), B()]" and "metrics={a: A(), b: B()}"; names
   /// default to those of the metrics.
-  std::vector<std::pair<std::string, std::unique_ptr<Metric>>> metrics(
+  Named metrics(const std::string& option);
+  /// The same where each may be several, "tasks={a: A(), b: {c: C(), d: D()}}";
+  /// one alone has no name.
+  std::vector<std::pair<std::string, Named>> metrics_by_task(
       const std::string& option);
   /// `options`, with the remaining options of the text set.
   template <class Options>
@@ -56,6 +60,7 @@ class MetricRequest {
  private:
   std::string take(const std::string& option);
   std::unique_ptr<Metric> make(std::string_view text) const;
+  Named make_items(std::string_view text) const;
 
   const Registry& registry_;
   MetricSpec spec_;
@@ -138,9 +143,11 @@ class Registry {
   /// Throws c10::ValueError for an unknown name, suggesting the closest one.
   const MetricEntry& at(const std::string& name) const;
 
-  /// Makes the metric described by `text` (see MetricSpec). Throws
-  /// c10::ValueError that describes the error; for unknown names and options it
-  /// suggests the closest one.
+  /// Makes the metric described by `text` (see MetricSpec). Any metric takes
+  /// validate_args, nan_policy, compute_on_cpu and dtype in its text, too, and
+  /// "CompositionalMetric(expression=2 * A() / (B() + 1))" is arithmetic on
+  /// metrics. Throws c10::ValueError that describes the error; for unknown
+  /// names and options it suggests the closest one.
   std::unique_ptr<Metric> make(
       std::string_view text,
       const MetricOptions& metric_options = MetricOptions()) const;
@@ -189,6 +196,9 @@ class Registry {
   std::unique_ptr<Metric> make(std::string_view text,
                                const MetricOptions& metric_options,
                                int depth) const;
+  std::unique_ptr<Metric> make_entry(const MetricEntry& entry, MetricSpec spec,
+                                     const MetricOptions& metric_options,
+                                     int depth) const;
   std::vector<InputInfo> inputs(std::string_view text, int depth) const;
   void check_sizes(std::string_view text, std::int64_t most, int depth) const;
 

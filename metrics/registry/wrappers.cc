@@ -6,10 +6,20 @@ namespace tally::internal {
 namespace {
 
 std::unique_ptr<Metric> make_multitask(MetricRequest& request) {
-  auto tasks = request.metrics("tasks");
+  auto tasks = request.metrics_by_task("tasks");
   auto wrapper = std::make_unique<MultitaskWrapper>(
       request.rest<MultitaskWrapperOptions>(), request.metric_options());
-  for (auto& [name, metric] : tasks) wrapper->add(name, std::move(metric));
+  for (auto& [name, metrics] : tasks) {
+    if (metrics.size() == 1 && metrics.front().first.empty()) {
+      wrapper->add(name, std::move(metrics.front().second));
+      continue;
+    }
+    MetricCollection several;
+    for (auto& [member, metric] : metrics) {
+      several.add(member, std::move(metric));
+    }
+    wrapper->add(name, std::move(several));
+  }
   return wrapper;
 }
 

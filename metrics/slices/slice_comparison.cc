@@ -224,6 +224,11 @@ SliceComparison SliceComparison::clone() const {
   return copy;
 }
 
+std::string SliceComparison::spec() const {
+  return std::string(kName) + "(metric=" + metric().spec() + ", " +
+         options_repr(options_) + ")";
+}
+
 std::string SliceComparison::repr() const {
   return std::string(kName) + "(metric=" + metric().repr() +
          (options_.grouped() ? ", grouped=true)" : ")");

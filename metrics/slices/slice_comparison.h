@@ -32,6 +32,17 @@ struct SliceComparisonOptions {
   /// Whether rows with the same id belong together, such as those of a patient:
   /// such a group is drawn as a whole. Without, an id that repeats is an error.
   TORCH_ARG(bool, grouped) = false;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("min_rows", min_rows_, OptionRole::kValue,
+      "Slices with fewer rows that decide are not compared.");
+    v("largest", largest_, OptionRole::kValue,
+      "The number of slices to compare, those with the most rows.");
+    v("max_slices", max_slices_, "More slices than this are an error.");
+    v("level", level_, OptionRole::kValue, "Of the intervals, in (0, 1).");
+    v("grouped", grouped_, "Whether rows with the same id belong together.");
+  }
 };
 
 /// A slice, compared with all other rows.
@@ -167,6 +178,7 @@ class SliceComparison final
   /// A separate metric with the same options and slices.
   SliceComparison clone() const;
   std::string repr() const;
+  std::string spec() const override;
 
  private:
   /// Without a metric.

@@ -9,8 +9,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "tally/metrics/core/option_text.h"
 #include "tally/metrics/slices/integer_codes.h"
 #include "tally/state/joined.h"
+#include "tally/state/parse_number.h"
 
 namespace tally {
 namespace {
@@ -133,6 +135,62 @@ std::string to_string(const SliceValue& value) {
   }
   const auto* text = std::get_if<std::string>(&value);
   return text != nullptr ? *text : "(missing)";
+}
+
+namespace {
+
+std::string value_text(const SliceValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    return internal::in_quotes(*text);
+  }
+  const auto* number = std::get_if<std::int64_t>(&value);
+  return number != nullptr ? std::to_string(*number) : "none";
+}
+
+SliceValue parse_value(std::string_view text) {
+  if (text == "none") return {};
+  if (text.size() > 1 && text.front() == '"')
+    return internal::unquote_text(text);
+  const auto number = internal::parse_number<std::int64_t>(std::string(text));
+  TORCH_CHECK_VALUE(number, "keys: expected none, an integer or \"text\" in ",
+                    "quotes, got ", text);
+  return *number;
+}
+
+std::vector<std::string_view> parse_list(std::string_view text) {
+  const auto is_list = [&] {
+    return text.size() > 1 && text.front() == '[' && text.back() == ']';
+  };
+  TORCH_CHECK_VALUE(is_list(), "keys: expected a list such as ",
+                    "[[\"north\", 3]], got ", text);
+  const auto parts =
+      internal::split_outside(text.substr(1, text.size() - 2), ',');
+  TORCH_CHECK_VALUE(parts.ok(), "keys: ", parts.status().message(), " in ",
+                    text);
+  return *parts;
+}
+
+}  // namespace
+
+std::string slice_keys_text(const std::vector<std::vector<SliceValue>>& keys) {
+  return "[" +
+         internal::joined(
+             ", ", keys,
+             [](const std::vector<SliceValue>& key) {
+               return "[" + internal::joined(", ", key, value_text) + "]";
+             }) +
+         "]";
+}
+
+std::vector<std::vector<SliceValue>> parse_slice_keys(std::string_view text) {
+  std::vector<std::vector<SliceValue>> keys;
+  for (const std::string_view row : parse_list(text)) {
+    std::vector<SliceValue>& key = keys.emplace_back();
+    for (const std::string_view value : parse_list(row)) {
+      key.push_back(parse_value(value));
+    }
+  }
+  return keys;
 }
 
 namespace internal {

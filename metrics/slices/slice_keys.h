@@ -20,6 +20,11 @@ using SliceValue = std::variant<std::monostate, std::int64_t, std::string>;
 /// "-3", "north", "(missing)".
 std::string to_string(const SliceValue& value);
 
+/// Of several keys: "[["north", 3], ["south", none]]", and the reverse, which
+/// throws c10::ValueError for other texts.
+std::string slice_keys_text(const std::vector<std::vector<SliceValue>>& keys);
+std::vector<std::vector<SliceValue>> parse_slice_keys(std::string_view text);
+
 /// The keys of a batch: for each row, a value of one column or of several.
 ///
 /// Errors: c10::ValueError for 2^31 rows or more. c10::TypeError for a tensor

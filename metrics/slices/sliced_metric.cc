@@ -154,6 +154,15 @@ std::int64_t SlicedMetric::size() const {
   return slices;
 }
 
+std::string SlicedMetric::spec() const {
+  std::string text = std::string(kName) + "(" + metrics_.members_spec();
+  text += (text.back() == '(' ? "" : ", ") + options_repr(options_);
+  if (!options_.keys().empty()) {
+    text += ", keys=" + slice_keys_text(options_.keys());
+  }
+  return text + ")";
+}
+
 std::string SlicedMetric::repr() const {
   const auto& members = metrics_.members_;
   const bool is_nameless = members.size() == 1 && members[0].name.empty();

@@ -24,6 +24,14 @@ struct SlicedMetricOptions {
   /// The number of slices to show: those with the most rows over all ranks (of
   /// equal ones the first by key), and the others as one. Default: 0, all.
   TORCH_ARG(std::int64_t, largest) = 0;
+
+ public:
+  /// All but the keys.
+  void visit(OptionVisitor& v) {
+    v("max_slices", max_slices_, "More slices than this are an error.");
+    v("largest", largest_, OptionRole::kValue,
+      "The number of slices to show, those with the most rows; 0: all.");
+  }
 };
 
 /// The values of one slice.
@@ -119,6 +127,7 @@ class SlicedMetric final
   std::int64_t size() const;
   /// One line per metric.
   std::string repr() const;
+  std::string spec() const override;
 
  private:
   std::vector<SliceResult> values_of(const internal::StateRows& rows) const;

@@ -283,6 +283,10 @@ MetricTracker MetricTracker::clone() const {
   return copy;
 }
 
+std::string MetricTracker::spec() const {
+  return std::string(kName) + "(" + metrics_.members_spec() + ")";
+}
+
 std::string MetricTracker::repr() const {
   return std::string(kName) + "(" + metrics_.repr() +
          ", steps=" + std::to_string(n_steps()) + ")";

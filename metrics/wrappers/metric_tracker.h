@@ -98,6 +98,7 @@ class MetricTracker : public MetricBase,
   MetricTracker clone() const;
   /// "MetricTracker(", the collection, ", steps=3)".
   std::string repr() const;
+  std::string spec() const override;
 
  private:
   void require_step(const char* verb) const;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tally/metrics/core/metric_traits.h"
+#include "tally/metrics/core/option_text.h"
 #include "tally/state/joined.h"
 #include "tally/state/state_parts.h"
 
@@ -143,19 +144,23 @@ std::unique_ptr<Metric> MultitaskWrapper::clone() const {
   return copy;
 }
 
-std::string MultitaskWrapper::repr() const {
+std::string MultitaskWrapper::text_by(std::string (Metric::*of_metric)()
+                                          const) const {
   const auto of_task = [&](const Task& task) {
     const auto& members = task.metrics.members_;
     const std::string prefix =
         options_.prefix() + task.name + options_.postfix() + ".";
     if (members.size() == 1 &&
         members[0].name.compare(0, prefix.size(), prefix) != 0) {
-      return task.name + ": " + members[0].metric->repr();
+      return internal::item_name(task.name) + ": " +
+             ((*members[0].metric).*of_metric)();
     }
     const auto of_member = [&](const auto& member) {
-      return member.name.substr(prefix.size()) + ": " + member.metric->repr();
+      return internal::item_name(member.name.substr(prefix.size())) + ": " +
+             ((*member.metric).*of_metric)();
     };
-    return task.name + ": {" + internal::joined(", ", members, of_member) + "}";
+    return internal::item_name(task.name) + ": {" +
+           internal::joined(", ", members, of_member) + "}";
   };
   return std::string(kName) + "(tasks={" +
          internal::joined(", ", tasks_, of_task) + "}, " +

@@ -85,7 +85,10 @@ class MultitaskWrapper final : public WrapperMetric {
   std::unique_ptr<Metric> clone() const override;
   std::string name() const override { return kName; }
   /// "MultitaskWrapper(tasks={age: MeanSquaredError(...)}, ...)".
-  std::string repr() const override;
+  std::string repr() const override { return text_by(&Metric::repr); }
+  std::string spec() const override {
+    return with_common_options(text_by(&Metric::spec));
+  }
   c10::ArrayRef<InputInfo> inputs() const override { return inputs_; }
   std::size_t positional_inputs() const override;
   bool is_differentiable() const override;
@@ -102,6 +105,8 @@ class MultitaskWrapper final : public WrapperMetric {
     std::string name;
     MetricCollection metrics;  // with the names of the results
   };
+
+  std::string text_by(std::string (Metric::*of_metric)() const) const;
 
   // The name of a task's results; throws if it already exists.
   std::string new_name(const std::string& task) const;

@@ -83,9 +83,9 @@ std::unique_ptr<Metric> MetricWrapper::clone() const {
   return copy;
 }
 
-std::string MetricWrapper::repr() const {
+std::string MetricWrapper::text_of(const std::string& metric) const {
   const std::string options = options_text();
-  return name() + "(metric=" + metric_->repr() +
+  return name() + "(metric=" + metric +
          (options.empty() ? "" : ", " + options) + ")";
 }
 

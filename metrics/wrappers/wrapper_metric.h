@@ -49,7 +49,10 @@ class MetricWrapper : public WrapperMetric {
 
   std::unique_ptr<Metric> clone() const final;
   /// "MinMaxMetric(metric=MeanSquaredError(...), ...)".
-  std::string repr() const override;
+  std::string repr() const override { return text_of(metric_->repr()); }
+  std::string spec() const override {
+    return with_common_options(text_of(metric_->spec()));
+  }
   /// Transforms the metric's inputs to those of the wrapper. Default: identity.
   static void change_inputs(std::vector<InputInfo>& inputs) { (void)inputs; }
   c10::ArrayRef<InputInfo> inputs() const override { return metric_->inputs(); }
@@ -90,6 +93,7 @@ class MetricWrapper : public WrapperMetric {
 
  private:
   explicit MetricWrapper(std::unique_ptr<Metric> metric);
+  std::string text_of(const std::string& metric) const;
 
   std::unique_ptr<Metric> metric_;
 };

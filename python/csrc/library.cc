@@ -13,12 +13,15 @@
 #include "tally/metrics/features/learned_perceptual_image_patch_similarity.h"
 #include "tally/metrics/metric_spec.h"
 #include "tally/metrics/pairwise/pairwise.h"
+#include "tally/metrics/portable/any_metric.h"
 #include "tally/python/csrc/description.h"
 #include "tally/python/csrc/distinct_texts.h"
 #include "tally/python/csrc/groups.h"
 #include "tally/python/csrc/images.h"
 #include "tally/python/csrc/option_names.h"
+#include "tally/python/csrc/slice_key_values.h"
 #include "tally/python/csrc/sync_error.h"
+#include "tally/python/csrc/syncable.h"
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/broadcast_parameters.h"
 #include "tally/sync/gather.h"
@@ -96,14 +99,34 @@ Tensor minkowski_distance(const Tensor& x, const std::optional<Tensor>& y,
       pairwise_options(reduction, zero_diagonal));
 }
 
-/// The name and the options of the loss that a text describes.
-std::tuple<std::string, c10::Dict<std::string, std::string>> loss_of_text(
-    std::string text) {
+/// A name and options.
+using SpecParts = std::tuple<std::string, c10::Dict<std::string, std::string>>;
+
+SpecParts parse_spec(std::string text) {
   MetricSpec spec = parse_metric_spec(text);
-  losses::loss_entry(spec.name);
   c10::Dict<std::string, std::string> options;
   for (const auto& [name, value] : spec.options) options.insert(name, value);
   return {std::move(spec.name), std::move(options)};
+}
+
+/// Those of the loss that a text describes.
+SpecParts loss_of_text(std::string text) {
+  losses::loss_entry(parse_metric_spec(text).name);
+  return parse_spec(std::move(text));
+}
+
+/// Names and texts.
+std::vector<std::tuple<std::string, std::string>> items_of_text(
+    std::string text) {
+  std::vector<std::tuple<std::string, std::string>> items;
+  for (auto& [name, item] : parse_items(text)) items.emplace_back(name, item);
+  return items;
+}
+
+/// What the bytes of a state are one of, and if they do not say, why.
+std::tuple<StatusParts, std::string> spec_of_bytes(const Tensor& bytes) {
+  const auto made = empty_from_bytes(bytes_of(bytes));
+  return {parts_of(made.status()), made.ok() ? base_of(*made).spec() : ""};
 }
 
 // Static methods rather than operators of torch.ops: those would have to say
@@ -116,6 +139,11 @@ void define_functions(torch::Library& m) {
   m.class_<Functions>("Functions")
       .def_static("description", [] { return description(); })
       .def_static("loss_of_text", &loss_of_text)
+      .def_static("parse_spec", &parse_spec)
+      .def_static("items_of_text", &items_of_text)
+      .def_static("keys_of_text",
+                  [](const std::string& text) { return keys_of_text(text); })
+      .def_static("spec_of_bytes", &spec_of_bytes)
       .def_static("flatten_layers",
                   [](const std::vector<Tensor>& layers) {
                     return flatten_layers(layers);

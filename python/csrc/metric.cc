@@ -1,8 +1,5 @@
-#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <torch/library.h>
-
-#include <algorithm>
-#include <map>
 
 #include "tally/metrics/compositional.h"
 #include "tally/metrics/registry/registry.h"
@@ -47,47 +44,34 @@ CheckpointRanks checkpoint_ranks(const std::string& text) {
   return CheckpointRanks::kFilePerRank;
 }
 
-at::Tensor tensor_of(const std::string& bytes) {
-  at::Tensor tensor =
-      at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
-  std::copy(bytes.begin(), bytes.end(),
-            static_cast<std::uint8_t*>(tensor.data_ptr()));
-  return tensor;
+at::Tensor tensor_of(std::string bytes) {
+  auto* const held = new std::string(std::move(bytes));
+  return at::from_blob(
+      held->data(), {static_cast<std::int64_t>(held->size())},
+      [held](void*) { delete held; }, at::kByte);
 }
 
-std::string bytes_of(const at::Tensor& tensor) {
-  TORCH_CHECK_TYPE(tensor.scalar_type() == at::kByte && tensor.dim() == 1,
-                   "expected a state as a 1-dim tensor of bytes, got ",
-                   tensor.scalar_type(), " ", tensor.sizes());
-  const at::Tensor bytes = tensor.cpu().contiguous();
-  return std::string(static_cast<const char*>(bytes.data_ptr()), bytes.numel());
+std::string_view bytes_of(const at::Tensor& tensor) {
+  TORCH_CHECK_TYPE(tensor.scalar_type() == at::kByte && tensor.dim() == 1 &&
+                       tensor.is_cpu() && tensor.is_contiguous(),
+                   "expected a state as a 1-dim tensor of bytes on the CPU, "
+                   "got ",
+                   tensor.scalar_type(), " ", tensor.sizes(), " on ",
+                   tensor.device());
+  return {static_cast<const char*>(tensor.const_data_ptr()),
+          static_cast<std::size_t>(tensor.numel())};
 }
 
 namespace {
 
 using tally::internal::Expression;
+using tally::internal::ExpressionOperator;
 
-struct Operator {
-  const char* symbol;
-  bool infix;
-  Expression::Operation operation;
-};
-
-const Operator& operator_of(const std::string& symbol) {
-  static const std::map<std::string, Operator> operators = {
-      {"+", {"+", true, tally::internal::add}},
-      {"-", {"-", true, tally::internal::subtract}},
-      {"*", {"*", true, tally::internal::multiply}},
-      {"/", {"/", true, tally::internal::divide}},
-      {"pow", {"pow", false, tally::internal::power}},
-      {"minimum", {"minimum", false, tally::internal::smaller}},
-      {"maximum", {"maximum", false, tally::internal::larger}},
-      {"abs", {"abs", false, tally::internal::absolute}},
-      {"sqrt", {"sqrt", false, tally::internal::square_root}}};
-  const auto found = operators.find(symbol);
-  TORCH_CHECK_VALUE(found != operators.end(), "there is no operator '", symbol,
+const ExpressionOperator& operator_of(const std::string& symbol) {
+  const ExpressionOperator* found = ExpressionOperator::find(symbol);
+  TORCH_CHECK_VALUE(found != nullptr, "there is no operator '", symbol,
                     "' between metrics");
-  return found->second;
+  return *found;
 }
 
 Expression expression_of(const std::optional<ObjectPtr<Metric>>& metric,
@@ -140,10 +124,10 @@ void define_metric(torch::Library& m) {
                              double left_constant,
                              const std::optional<ObjectPtr<Metric>>& right,
                              double right_constant, bool is_unary) {
-    const Operator& op = operator_of(symbol);
-    return make_object<Metric>(std::make_shared<CompositionalMetric>(Expression(
-        op.symbol, op.infix, op.operation, expression_of(left, left_constant),
-        is_unary ? Expression() : expression_of(right, right_constant))));
+    const ExpressionOperator& op = operator_of(symbol);
+    return make_object<Metric>(std::make_shared<CompositionalMetric>(
+        op.of(expression_of(left, left_constant),
+              is_unary ? Expression() : expression_of(right, right_constant))));
   });
 }
 

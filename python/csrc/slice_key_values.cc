@@ -76,6 +76,19 @@ std::vector<std::vector<SliceValue>> known_keys(std::int64_t columns,
   return keys;
 }
 
+std::tuple<std::int64_t, Kinds, Strings> keys_of_text(const std::string& text) {
+  Kinds kinds;
+  Strings texts;
+  std::int64_t columns = 0;
+  for (const auto& key : parse_slice_keys(text)) {
+    auto [own_kinds, own_texts] = key_parts(key);
+    columns = static_cast<std::int64_t>(key.size());
+    kinds.insert(kinds.end(), own_kinds.begin(), own_kinds.end());
+    texts.insert(texts.end(), own_texts.begin(), own_texts.end());
+  }
+  return {columns, std::move(kinds), std::move(texts)};
+}
+
 std::tuple<Kinds, Strings> key_parts(const std::vector<SliceValue>& key) {
   Kinds kinds;
   Strings texts;

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -24,6 +25,9 @@ SliceKeys read_keys(const Kinds& kinds, const std::vector<at::Tensor>& tensors,
 std::vector<std::vector<SliceValue>> known_keys(std::int64_t columns,
                                                 const Kinds& kinds,
                                                 const Strings& texts);
+
+/// The reverse of known_keys, for what SlicedMetric::spec() says of them.
+std::tuple<std::int64_t, Kinds, Strings> keys_of_text(const std::string& text);
 
 std::tuple<Kinds, Strings> key_parts(const std::vector<SliceValue>& key);
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -30,10 +31,11 @@ MetricOptions make_metric_options(
 
 /// "one_file" or "file_per_rank". Throws c10::ValueError for another text.
 CheckpointRanks checkpoint_ranks(const std::string& text);
-/// Bytes as uint8.
-at::Tensor tensor_of(const std::string& bytes);
-/// Throws c10::TypeError for other tensors.
-std::string bytes_of(const at::Tensor& tensor);
+/// Bytes as uint8, which the tensor owns.
+at::Tensor tensor_of(std::string bytes);
+/// Those of a tensor on the CPU, which has to outlive them. Throws
+/// c10::TypeError for other tensors.
+std::string_view bytes_of(const at::Tensor& tensor);
 
 inline Results computed(Metric& metric) { return metric.compute_results(); }
 inline Results computed(MetricCollection& metrics) { return metrics.compute(); }
@@ -80,14 +82,21 @@ void define_states(torch::class_<Object<T>>& c) {
     return self->use(
         [&](T& held) { return parts_of(held.deserialize(bytes_of(bytes))); });
   });
-  c.def("save", [](const Self& self, const std::string& path,
-                   const std::string& ranks) {
-    return self->use([&](T& held) {
-      return parts_of(ranks == "own"
-                          ? held.save(path)
-                          : held.save(path, checkpoint_ranks(ranks)));
-    });
+  c.def("to_bytes", [](const Self& self) {
+    return self->use([](T& held) { return tensor_of(held.to_bytes()); });
   });
+  c.def("spec", [](const Self& self) {
+    return self->use([](T& held) { return held.spec(); });
+  });
+  c.def("save",
+        [](const Self& self, const std::string& path, const std::string& ranks,
+           std::int64_t part, std::int64_t parts) {
+          return self->use([&](T& held) {
+            return parts_of(ranks == "own"
+                                ? held.save(path, StatePart{part, parts})
+                                : held.save(path, checkpoint_ranks(ranks)));
+          });
+        });
   c.def("load", [](const Self& self, const std::string& path,
                    const std::string& ranks) {
     return self->use([&](T& held) {

@@ -13,6 +13,7 @@ const std::vector<Entry>& entries() {
         {"metric_state", read_metric_state, metric_state_seeds},
         {"old_slices", read_old_slices, old_slices_seeds},
         {"old_tracker", read_old_tracker, old_tracker_seeds},
+        {"portable", read_portable, portable_seeds},
         {"slices", read_slices, slices_seeds},
         {"tracker", read_tracker, tracker_seeds},
     };
