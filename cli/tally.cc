@@ -20,6 +20,7 @@
 #include "tally/cli/messages.h"
 #include "tally/cli/output.h"
 #include "tally/cli/plan.h"
+#include "tally/cli/program.h"
 #include "tally/cli/report_pages.h"
 #include "tally/cli/spool.h"
 #include "tally/cli/states.h"
@@ -195,7 +196,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int tally::cli::run_program(int argc, char** argv) {
   tally::cli::hold_closed_streams();
   const bool is_launched = !tally::sync::internal::end_with_launcher().empty();
   tally::cli::say_what_ends(/*tells=*/!is_launched && is_first());

@@ -1130,6 +1130,7 @@ set(TALLY_CLI_SOURCES
     cli/help_text.cc
     cli/key_checks.cc
     cli/limits.cc
+    cli/main.cc
     cli/messages.cc
     cli/metric_facts.cc
     cli/output.cc
@@ -1152,6 +1153,7 @@ set(TALLY_CLI_SINGLE_SOURCES
     cli/compare_runs.cc
     cli/feeds.cc
     cli/limits.cc
+    cli/main.cc
     cli/messages.cc
     cli/plan.cc
     cli/spool.cc

@@ -22,6 +22,8 @@ struct FileKind {
 
 constexpr const char* kSaveAsCsv =
     "save it as CSV, in Python pandas.read_parquet(...).to_csv(...)";
+constexpr const char* kReadTable =
+    "read it with --csv of python -m tally, or save it as CSV";
 constexpr const char* kSaveSheet = "save the sheet as CSV";
 constexpr const char* kSaveArrays =
     "save arrays with numpy.save, tables as CSV";
@@ -31,8 +33,8 @@ constexpr const char* kUtf16 = "read it with --encoding utf-16";
 using namespace std::string_view_literals;
 
 constexpr FileKind kFileKinds[] = {
-    {"PAR1"sv, "a Parquet file", kSaveAsCsv},
-    {"ARROW1"sv, "an Arrow file", kSaveAsCsv},
+    {"PAR1"sv, "a Parquet file", kReadTable},
+    {"ARROW1"sv, "an Arrow file", kReadTable},
     {"FEA1"sv, "a Feather file", kSaveAsCsv},
     {"ORC"sv, "an ORC file", kSaveAsCsv},
     {"Obj\x01"sv, "an Avro file", kSaveAsCsv},

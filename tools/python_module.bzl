@@ -33,8 +33,8 @@ def _impl(ctx):
                     archives.append(archive)
     exports = ctx.actions.declare_file(ctx.attr.name + ".exports")
 
-    # Nobody calls into it: loading it registers its classes.
-    ctx.actions.write(exports, "{ local: *; };\n")
+    # Loading it registers its classes; the starter of the program calls what it exports.
+    ctx.actions.write(exports, "{{ global: {}; local: *; }};\n".format(ctx.attr.exported))
     ctx.actions.run(
         mnemonic = "LinkPythonModule",
         progress_message = "Linking {}".format(ctx.label),
@@ -47,7 +47,6 @@ def _impl(ctx):
             "-o",
             ctx.outputs.out.path,
             "-Wl,--version-script=" + exports.path,
-            "-Wl,--exclude-libs,ALL",
             "-Wl,--gc-sections",
             "-Wl,--build-id=none",
             "-Wl,-z,relro,-z,now",
@@ -55,7 +54,7 @@ def _impl(ctx):
             "-Wl,-soname," + ctx.outputs.out.basename,
             # The old kind, by which libraries there find one another, too.
             "-Wl,--disable-new-dtags",
-            "-Wl,-rpath,$ORIGIN/libs",
+            "-Wl,-rpath,$ORIGIN/libs:$ORIGIN/../torch/lib",
             "-Wl,--whole-archive",
         ] + [file.path for file in whole] + [
             "-Wl,--no-whole-archive",
@@ -76,10 +75,11 @@ def _impl(ctx):
     return [DefaultInfo(files = depset([ctx.outputs.out]))]
 
 python_module = rule(
-    doc = "Links what is of this workspace, all of it hidden, with torch's libraries and the system's.",
+    doc = "Links what is of this workspace, all but one function hidden, with torch's libraries and the system's.",
     implementation = _impl,
     attrs = {
         "deps": attr.label_list(providers = [CcInfo], mandatory = True),
+        "exported": attr.string(mandatory = True),
         "out": attr.output(mandatory = True),
         "_cc_toolchain": attr.label(
             default = "@bazel_tools//tools/cpp:current_cc_toolchain",

@@ -272,7 +272,8 @@ TEST(FileListTest, FoldersAndPatternsAreTheirFilesByName) {
 TEST(FileKindTest, OtherFilesAreNamedByTheirFirstBytes) {
   const std::string zip("PK\x03\x04", 4);
   const std::pair<std::string, const char*> kKinds[] = {
-      {"PAR1\x15\x04", "a Parquet file; save it as CSV"},
+      {"PAR1\x15\x04",
+       "a Parquet file; read it with --csv of python -m tally, or save it"},
       {zip + "xl/workbook.xml", "an Excel workbook (.xlsx); save the sheet"},
       {zip + "preds.npy", "(.npz); pass it alone with --inputs"},
       {zip + "archive/data.pkl", "a file of torch.save"},
