@@ -1,5 +1,6 @@
-// Writes the state of every metric for golden_test, into the file that is named:
-// once, when a format is new. What is there is kept: later versions read it.
+// Writes the state of every metric for golden_test, into the file that is
+// named: once, when a format is new. What is there is kept: later versions read
+// it.
 #include <fstream>
 #include <iostream>
 
