@@ -222,13 +222,13 @@ std::string render(const ComparedRuns& runs, Format format) {
 }
 
 void print_remarks(const ComparedRuns& runs) {
-  for (const auto& [path, names] :
-       {std::make_pair(&runs.first, &runs.only_first),
-        std::make_pair(&runs.second, &runs.only_second)}) {
-    if (names->empty()) continue;
-    std::cerr << "tally: only in " + *path + ": " + names_or_none(*names) +
-                     "\n";
-  }
+  const auto say = [](const std::string& path,
+                      const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    std::cerr << "tally: only in " + path + ": " + names_or_none(names) + "\n";
+  };
+  say(runs.first, runs.only_first);
+  say(runs.second, runs.only_second);
 }
 
 }  // namespace tally::cli

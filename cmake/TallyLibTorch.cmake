@@ -150,15 +150,28 @@ function(_tally_check_libtorch)
           "those of PyPI are, from 2.7 on")
     endif()
   endif()
-  # What find_package(Torch) took before.
+endfunction()
+
+# Ends here if what a directory says itself does not fit: `root` is Tally's LibTorch,
+# and `others` a range of those that need no C++20, if it does.
+function(_tally_check_directory root version others)
+  # Of find_package(Torch).
   if(TORCH_INSTALL_PREFIX)
     get_filename_component(theirs "${TORCH_INSTALL_PREFIX}" REALPATH)
-    get_filename_component(ours "${TALLY_LIBTORCH_ROOT}" REALPATH)
+    get_filename_component(ours "${root}" REALPATH)
     if(NOT theirs STREQUAL ours)
       message(FATAL_ERROR "Tally: two LibTorches in one project: "
           "find_package(Torch) took ${theirs}, and Tally ${ours}: give the "
           "same for both, -DTALLY_LIBTORCH=${theirs}")
     endif()
+  endif()
+  # Behind the option that CMake writes for cxx_std_20, of which the last counts.
+  get_directory_property(options COMPILE_OPTIONS)
+  if(others AND "${options}" MATCHES "-std=[a-z]+[+][+](0x|1[0-9yz]|98|03)")
+    message(FATAL_ERROR "Tally: LibTorch ${version} needs C++20, and "
+        "add_compile_options has ${CMAKE_MATCH_0}: leave it out, as Tally's "
+        "targets ask for cxx_std_20, or give a LibTorch of ${others} by "
+        "-DTALLY_LIBTORCH=...")
   endif()
 endfunction()
 
@@ -168,6 +181,26 @@ set(TALLY_CXX_FEATURE cxx_std_17)
 if(NOT TALLY_LIBTORCH_VERSION VERSION_LESS _tally_libtorch_cxx20)
   set(TALLY_CXX_FEATURE cxx_std_20)
 endif()
+
+# Now, and once all has been said: by this directory, and by the project if Tally is
+# a part of it.
+set(_tally_seventeen "")
+if(TALLY_CXX_FEATURE STREQUAL cxx_std_20)
+  string(REPLACE "." ";" _tally_seventeen ${_tally_libtorch_cxx20})
+  list(GET _tally_seventeen 1 _tally_seventeen)
+  math(EXPR _tally_seventeen "${_tally_seventeen} - 1")
+  set(_tally_seventeen "${_tally_libtorch_oldest} to 2.${_tally_seventeen}")
+endif()
+_tally_check_directory("${TALLY_LIBTORCH_ROOT}" "${TALLY_LIBTORCH_VERSION}"
+    "${_tally_seventeen}")
+foreach(_tally_directory IN ITEMS
+    "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}")
+  # The values that these variables have here.
+  cmake_language(EVAL CODE "cmake_language(DEFER
+      DIRECTORY [[${_tally_directory}]] CALL _tally_check_directory
+      [[${TALLY_LIBTORCH_ROOT}]] [[${TALLY_LIBTORCH_VERSION}]]
+      [[${_tally_seventeen}]])")
+endforeach()
 
 if(NOT TARGET Tally::libtorch)
   # Not torch_cpu and c10: those are what find_package(Torch) makes.

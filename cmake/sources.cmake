@@ -804,6 +804,7 @@ set(TALLY_FILES_HEADERS
     files/id_file.h
     files/input_file.h
     files/json_lines.h
+    files/long_double.h
     files/npy.h
     files/panoptic_files.h
     files/png.h
@@ -827,6 +828,7 @@ set(TALLY_FILES_SOURCES
     files/json_checks.cc
     files/json_lines.cc
     files/json_text.cc
+    files/long_double.cc
     files/npy.cc
     files/npy_files.cc
     files/npz.cc

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <complex>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -210,36 +208,6 @@ void swap_bytes(char* data, std::int64_t count, std::int64_t size) {
   }
 }
 
-/// Whether an exponent of 15 bits is that of a number that float64 has.
-bool is_usual(std::uint16_t exponent) {
-  return std::abs((exponent & 0x7FFF) - 0x3FFF) <= 1100;
-}
-
-/// Of 16 bytes that should be an x86 long double, 10 bytes and 6 without
-/// meaning, whether they are rather the float128 of aarch64, POWER and others,
-/// which has sign and exponent at the end: no x86 processor writes numbers
-/// without their leading bit, and few people have 1e4000.
-bool is_foreign(const char* bytes) {
-  std::uint64_t digits = 0;
-  std::uint16_t exponent = 0;
-  std::uint16_t last = 0;
-  std::memcpy(&digits, bytes, sizeof(digits));
-  std::memcpy(&exponent, bytes + 8, sizeof(exponent));
-  std::memcpy(&last, bytes + 14, sizeof(last));
-  exponent &= 0x7FFF;
-  if (exponent == 0x7FFF) return false;  // infinity or NaN
-  const bool has_leading_bit = exponent == 0 || digits >> 63 != 0;
-  return !has_leading_bit || (is_usual(last) && !is_usual(exponent));
-}
-
-void check_long_doubles(const char* from, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    TORCH_CHECK_VALUE(!is_foreign(from + i * 16),
-                      "expected float128 of an x86 processor, got that of "
-                      "another kind; there, save array.astype('float64')");
-  }
-}
-
 template <class From, class To>
 void widen(const char* from, std::int64_t count, at::Tensor& into) {
   To* to = static_cast<To*>(into.data_ptr());
@@ -261,14 +229,11 @@ void convert(const Kind& kind, const char* from, std::int64_t count,
   if (kind.kind == 'u' && kind.item_size == 4) {
     widen<std::uint32_t, std::int64_t>(from, count, into);
   }
-  if (kind.kind == 'f' && kind.item_size == 16) {
-    check_long_doubles(from, count);
-    widen<long double, double>(from, count, into);
-  }
-  if (kind.kind == 'c' && kind.item_size == 32) {
-    check_long_doubles(from, 2 * count);
-    widen<std::complex<long double>, std::complex<double>>(from, count, into);
-  }
+}
+
+bool has_long_doubles(const NpyHeader& header) {
+  return (header.kind == 'f' && header.item_size == 16) ||
+         (header.kind == 'c' && header.item_size == 32);
 }
 
 }  // namespace
@@ -312,9 +277,30 @@ NpyFile::NpyFile(InputFile file) : file_(std::move(file)) {
                       "expected the data of ", header_.dtype(), " ",
                       at::IntArrayRef(header_.shape), ", got ",
                       file_.size() - data_begin_, " bytes");
+    if (has_long_doubles(header_)) find_long_double();
   } catch (const c10::ValueError& error) {
     TORCH_CHECK_VALUE(false, file_.path(), ": ", error.msg());
   }
+}
+
+void NpyFile::find_long_double() {
+  constexpr std::int64_t kBlock = 1 << 20;
+  LongDoubleEvidence evidence;
+  std::string bytes;
+  for (std::int64_t at = data_begin_; at < file_.size(); at += kBlock) {
+    bytes.resize(std::min(kBlock, file_.size() - at));
+    file_.read(at, bytes.data(), bytes.size());
+    const auto count = static_cast<std::int64_t>(bytes.size()) / 16;
+    if (header_.swapped) swap_bytes(bytes.data(), count, 16);
+    evidence.add(bytes.data(), count);
+  }
+  const auto kind = evidence.kind();
+  TORCH_CHECK_VALUE(kind.has_value(),
+                    "expected longdouble that only x86-64 writes (80 bits of "
+                    "16 bytes) or only ARM64 (IEEE's binary128), got numbers "
+                    "that could be of several kinds of processors; where they "
+                    "were written, save array.astype('float64')");
+  long_double_ = *kind;
 }
 
 void NpyFile::check_unsigned(const at::Tensor& values,
@@ -353,10 +339,11 @@ at::Tensor NpyFile::read(std::int64_t begin, std::int64_t end) const {
   const std::int64_t parts = kind.kind == 'c' ? 2 : 1;
   if (header_.swapped) swap_bytes(data, count * parts, kind.item_size / parts);
   if (kind.kind == 'u' && kind.item_size == 8) check_unsigned(values, begin);
-  try {
+  if (has_long_doubles(header_)) {
+    to_doubles(long_double_, data, count * parts,
+               static_cast<double*>(values.data_ptr()));
+  } else {
     convert(kind, data, count, values);
-  } catch (const c10::ValueError& error) {
-    TORCH_CHECK_VALUE(false, path(), ": ", error.msg());
   }
   if (!header_.fortran_order) return values;
   std::vector<std::int64_t> reversed(sizes.size());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tally/files/input_file.h"
+#include "tally/files/long_double.h"
 
 namespace tally::files {
 
@@ -43,6 +44,8 @@ class NpyFile {
  public:
   /// Throws c10::ValueError unless the file is such an array with at least one
   /// dimension and non-empty rows, and its size matches its header exactly.
+  /// longdouble of 16 bytes is read once to tell whether x86-64 or ARM64 wrote
+  /// it; c10::ValueError if its bytes do not say (LongDoubleEvidence).
   explicit NpyFile(std::string path) : NpyFile(InputFile(std::move(path))) {}
   explicit NpyFile(InputFile file);
 
@@ -52,20 +55,22 @@ class NpyFile {
   std::int64_t bytes_per_row() const { return row_items_ * header_.item_size; }
   /// Rows [begin, end) as [end - begin, ...], contiguous. Dtypes that metrics
   /// do not take are widened: uint16 to int32, uint32 and uint64 to int64
-  /// (c10::ValueError for values that do not fit); longdouble becomes float64
-  /// (c10::ValueError if another kind of processor wrote it).
+  /// (c10::ValueError for values that do not fit); longdouble becomes float64,
+  /// the same on every machine.
   at::Tensor read(std::int64_t begin, std::int64_t end) const;
 
  private:
-  /// The bytes of rows in file order.
+  void find_long_double();
   /// That the values, of rows from `begin` on, are no larger than int64's.
   void check_unsigned(const at::Tensor& values, std::int64_t begin) const;
+  /// The bytes of rows in file order.
   void read_items(std::int64_t begin, std::int64_t count, char* into) const;
 
   InputFile file_;
   NpyHeader header_;
   std::int64_t data_begin_ = 0;
   std::int64_t row_items_ = 1;
+  LongDouble long_double_ = LongDouble::kX86;
 };
 
 /// The rows of one array or of several of the same dtype, one after the other.

@@ -59,7 +59,7 @@ std::string rows_text(std::size_t rows) {
 
 std::string residuals_plot(const at::Tensor& preds, const at::Tensor& target,
                            const PlotOptions& options) {
-  constexpr double kRatio = 0.6;
+  constexpr double kFlat = 0.6;
   const Pairs pairs = pairs_of("residuals_plot", preds, target);
   std::vector<double> residuals, all{0};
   for (std::size_t i = 0; i < pairs.preds.size(); ++i) {
@@ -68,12 +68,12 @@ std::string residuals_plot(const at::Tensor& preds, const at::Tensor& target,
   }
   const std::string title = title_of(options, "Residuals");
   const double width = options.width() - kLeft - kRight;
-  Svg svg(options.width(), kTop + width * kRatio + 44, title,
+  Svg svg(options.width(), kTop + width * kFlat + 44, title,
           title + " of " + rows_text(residuals.size()) +
               ": target minus prediction over the prediction");
   draw_title(svg, options, title);
   const PlotRange x = internal::range_of(pairs.preds);
-  Axes axes(svg, {kLeft, kTop, width, width * kRatio}, x,
+  Axes axes(svg, {kLeft, kTop, width, width * kFlat}, x,
             internal::range_of(all));
   axes.draw("prediction", "residual");
   draw_points(svg, axes, pairs.preds, residuals);

@@ -105,9 +105,9 @@ LOSS_OPTIONS = [
     "timeout: float | None = None",
 ]
 
-_HEAD = """from collections.abc import Iterator, Mapping, Sequence
+_HEAD = """from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 from typing_extensions import Self
 
 import enum
@@ -148,6 +148,9 @@ class SyncError(RuntimeError):
     sequence: int
     phase: str
 
+_Object = TypeVar("_Object", bound="_Stateful")
+_State: TypeAlias = bytes | bytearray | memoryview | Tensor
+
 class _SyncContext:
     def __enter__(self) -> Any: ...
     def __exit__(self, *error: object) -> None: ...
@@ -165,13 +168,17 @@ class _Stateful:
     @property
     def metric_state(self) -> dict[str, Tensor]: ...
     def save(
-        self, path: str | PathLike[str], ranks: Literal["own", "one_file", "file_per_rank"] = "own"
+        self,
+        path: str | PathLike[str],
+        ranks: Literal["own", "one_file", "file_per_rank"] = "own",
+        part: tuple[int, int] | None = None,
     ) -> None: ...
     def load(
         self, path: str | PathLike[str], ranks: Literal["own", "one_file", "file_per_rank"] = "own"
     ) -> None: ...
+    def to_bytes(self) -> bytes: ...
     def serialize(self) -> bytes: ...
-    def deserialize(self, state: bytes) -> None: ...
+    def deserialize(self, state: _State) -> None: ...
 
 class _Copyable(_Stateful):
     def to(self, device: torch.device | str | int) -> Self: ...
@@ -385,6 +392,11 @@ class FeatureExtractor:
     def __call__(self, inputs: _Input) -> Tensor: ...
 
 def flatten_layers(layers: Sequence[_Input]) -> Tensor: ...
+@overload
+def from_bytes(state: _State, into: None = None) -> Any: ...
+@overload
+def from_bytes(state: _State, into: _Object) -> _Object: ...
+def merge(states: Iterable[Any]) -> Any: ...
 def gather_all_tensors(
     tensor: Tensor, gradient_flow: _GradientFlow = "local",
     process_group: ProcessGroup | None = None, timeout: float | None = None,

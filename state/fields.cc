@@ -149,7 +149,8 @@ std::string Fields::schema() const {
 }
 
 void prepare_merge(const Fields& into, const Fields& from, const char* owner) {
-  TORCH_INTERNAL_ASSERT(into.size() == from.size());
+  TORCH_INTERNAL_ASSERT(into.size() == from.size(), owner, " has ", into.size(),
+                        " and ", from.size(), " fields");
   for (std::size_t i = 0; i < into.size(); ++i) {
     if (into[i].kind == Field::Kind::kTensor) {
       prepare_tensor(into[i], from[i], owner);

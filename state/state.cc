@@ -73,7 +73,9 @@ PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
       return;
     }
     std::vector<AnyState>& from_parts = ops.parts(from);
-    TORCH_INTERNAL_ASSERT(into_parts.size() == from_parts.size());
+    TORCH_INTERNAL_ASSERT(into_parts.size() == from_parts.size(), owner,
+                          " has ", into_parts.size(), " and ",
+                          from_parts.size(), " parts");
     parts_.reserve(into_parts.size());
     for (std::size_t i = 0; i < into_parts.size(); ++i) {
       require_same_type(into_parts[i], from_parts[i], owner);

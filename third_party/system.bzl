@@ -4,16 +4,21 @@ Their BUILD files hold link options only: the headers are on the compiler's own
 path, and naming /usr/include once more would change its order.
 """
 
+def library_folders(machine):
+    """Where the libraries of a machine are: others may have theirs beside it."""
+    return ["/usr/lib64", "/usr/lib", "/usr/lib/{}-linux-gnu".format(machine)]
+
+def _machine(rctx):
+    result = rctx.execute(["uname", "-m"])
+    if result.return_code != 0:
+        fail("uname -m: {}".format(result.stderr))
+    return result.stdout.strip()
+
 def _libraries(rctx, prefix):
     """The names of the shared libraries that begin like this, as -l takes them."""
     if not prefix:
         return []
-    folders = [rctx.path("/usr/lib64"), rctx.path("/usr/lib")]
-    folders += [
-        folder
-        for folder in rctx.path("/usr/lib").readdir()
-        if folder.basename.endswith("-linux-gnu")
-    ]
+    folders = [rctx.path(folder) for folder in library_folders(_machine(rctx))]
     names = {}
     for folder in folders:
         if folder.exists:

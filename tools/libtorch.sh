@@ -9,9 +9,12 @@ while read -r libtorch_key libtorch_value; do
     libtorch_versions[$libtorch_key]=$libtorch_value
 done <"$libtorch_root/port/libtorch_versions.txt"
 
-# cached_libtorch [VERSION]: prints where one lies that was fetched.
+# cached_libtorch [VERSION [MACHINE]]: prints where one lies that was fetched; that of
+# this machine has no machine in its name.
 cached_libtorch() {
-  printf '%s\n' "${cache:-${TALLY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tally}}/libtorch-${1:-${libtorch_versions[default]}}-cpu"
+  local machine=${2:-$(uname -m)} suffix=
+  [[ $machine == "$(uname -m)" ]] || suffix=-$machine
+  printf '%s\n' "${cache:-${TALLY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tally}}/libtorch-${1:-${libtorch_versions[default]}}-cpu$suffix"
 }
 
 # pinned_libtorch MINOR: prints the whole version of which there are pins.
@@ -48,17 +51,18 @@ print(os.path.dirname(importlib.util.find_spec("torch").origin))
 PYTHON
 }
 
-# fetch_libtorch VERSION: downloads it by the pins of tools/libtorch. The finished
-# tree is moved into place in one step, so what is there is complete, whatever
-# happened to earlier attempts. Needs say and die.
+# fetch_libtorch VERSION [MACHINE]: downloads it by the pins of tools/libtorch, for this
+# machine unless another is named. The finished tree is moved into place in one step,
+# so what is there is complete, whatever happened to earlier attempts. Needs say and
+# die.
 fetch_libtorch() {
-  local version=$1 target pins=$libtorch_root/tools/libtorch/$1.txt
-  target=$(cached_libtorch "$version")
-  [[ $(uname -sm) == 'Linux x86_64' ]] ||
-    die "no LibTorch is pinned for $(uname -sm); set LIBTORCH to one of yours, ${libtorch_versions[oldest]} to ${libtorch_versions[newest]}"
+  local version=$1 machine=${2:-$(uname -m)} pins=$libtorch_root/tools/libtorch/$1.txt
+  local target megabytes=
+  target=$(cached_libtorch "$version" "$machine")
   [[ -e $pins ]] || die "there are no pins for LibTorch $version in tools/libtorch"
-  local megabytes
-  megabytes=$(sed -n 's/^# \([0-9]*\) MB$/\1/p' "$pins")
+  [[ $(uname -s) != Linux ]] || megabytes=$(sed -n "s/^# $machine: \([0-9]*\) MB$/\1/p" "$pins")
+  [[ -n $megabytes ]] ||
+    die "LibTorch $version is not pinned for $(uname -s) $machine; set LIBTORCH to one of yours, ${libtorch_versions[oldest]} to ${libtorch_versions[newest]}"
   rm -rf "$cache"/libtorch.*
   local work pid
   work=$(mktemp -d "$cache/libtorch.XXXXXX")
@@ -74,14 +78,16 @@ fetch_libtorch() {
     python=("$work/venv/bin/python")
   fi
 
-  say "LibTorch 2/3: downloading $version ($megabytes MB) to $cache, once for all clones"
+  local platforms=() platform
+  for platform in manylinux_2_28 manylinux_2_25 manylinux_2_17 manylinux2014; do
+    platforms+=(--platform "${platform}_$machine")
+  done
+  say "LibTorch 2/3: downloading $version for $machine ($megabytes MB) to $cache, once for all clones"
   mkdir "$work/wheels" "$work/tmp"
   TMPDIR=$work/tmp "${python[@]}" -m pip download --quiet --no-cache-dir \
     --disable-pip-version-check --no-deps --only-binary=:all: \
     --implementation cp --python-version 3.11 --abi cp311 \
-    --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 \
-    --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
-    --require-hashes -r "$pins" -d "$work/wheels" \
+    "${platforms[@]}" --require-hashes -r "$pins" -d "$work/wheels" \
     >&2 9>&- &
   pid=$!
   local seconds=0 size

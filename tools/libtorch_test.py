@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 
@@ -54,9 +55,29 @@ class VersionsTest(unittest.TestCase):
             self.assertIn(bash(f"pinned_libtorch {versions[name]}")[0], pins)
         for version, path in pins.items():
             text = path.read_text(encoding="utf-8")
-            self.assertRegex(text, r"\A# \d+ MB\n")
+            machines = re.findall(r"^# (\w+): \d+ MB$", text, re.M)
+            self.assertIn(machines, (["x86_64"], ["x86_64", "aarch64"]))
             self.assertIn(f"\ntorch=={version} ", text)
-            self.assertEqual(text.count("=="), len(re.findall("--hash=sha256:[0-9a-f]{64}", text)))
+            for pin in text.split("==")[1:]:
+                hashes = re.findall("--hash=sha256:([0-9a-f]{64})", pin)
+                self.assertEqual(len(set(hashes)), len(machines), version)
+
+    def test_a_machine_without_pins_is_refused_before_anything_is_downloaded(self):
+        for version, machine, said in (
+            ("2.10.0", "aarch64", "LibTorch 2.10.0 is not pinned for Linux aarch64; set LIBTORCH"),
+            ("2.15.0", "riscv64", "LibTorch 2.15.0 is not pinned for Linux riscv64; set LIBTORCH"),
+            ("2.12.0", "x86_64", "there are no pins for LibTorch 2.12.0 in tools/libtorch"),
+        ):
+            words = bash("cache=/none; die() { echo \"$@\"; exit 0; }; "
+                         f"fetch_libtorch {version} {machine}")
+            self.assertIn(said, " ".join(words))
+
+    def test_another_machines_libtorch_lies_beside_that_of_this_one(self):
+        own, same, other = bash("cache=/cache; cached_libtorch 2.15.0; "
+                                "cached_libtorch 2.15.0 $(uname -m); cached_libtorch 2.15.0 m68k")
+        self.assertEqual(own, "/cache/libtorch-2.15.0-cpu")
+        self.assertEqual(same, own)
+        self.assertEqual(other, own + "-m68k")
 
     def test_each_version_of_the_range_is_taken(self):
         for version in ("2.10.0", "2.11.0+cpu", "2.15.3", "2.15.0a0+git1234"):
@@ -122,6 +143,28 @@ class HeaderTest(unittest.TestCase):
             self.assertIn("LibTorch 2.14 and newer need C++20", said)
             self.assertIn("-std=c++20", said)
             self.assertIn("LibTorch of 2.10 to 2.13", said)
+
+
+class MachineTest(unittest.TestCase):
+    def test_a_wheel_is_for_the_machine_of_its_library(self):
+        wheel = runpy.run_path(str(ROOT / "tools" / "wheel"), run_name="wheel")
+        for number, name in ((62, "x86_64"), (183, "aarch64")):
+            header = b"\x7fELF" + bytes(14) + number.to_bytes(2, "little")
+            machine = wheel["machine_of"](header, "x.so")
+            self.assertEqual(wheel["platform_tag"]("GLIBC_2.17 GLIBCXX_3.4.30", machine),
+                             f"py3-none-manylinux_2_35_{name}")
+        for header in (b"", b"\x7fELF" + bytes(14) + b"\x03\0", b"MZ" + bytes(16) + b"\x3e\0"):
+            with self.assertRaisesRegex(SystemExit, "x.so to be a library for x86_64 or aarch64"):
+                wheel["machine_of"](header, "x.so")
+
+    def test_only_a_machines_own_libraries_are_listed(self):
+        rules = runpy.run_path(
+            str(ROOT / "third_party" / "system.bzl"),
+            init_globals={"repository_rule": mock.MagicMock(), "attr": mock.MagicMock()},
+        )
+        for machine in ("x86_64", "aarch64"):
+            self.assertEqual(rules["library_folders"](machine),
+                             ["/usr/lib64", "/usr/lib", f"/usr/lib/{machine}-linux-gnu"])
 
 
 class GlooTest(unittest.TestCase):

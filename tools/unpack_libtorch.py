@@ -17,6 +17,8 @@ import zipfile
 RULES = [
     (r"torch/include/(.+)", r"include/\1"),
     (r"torch/lib/(libc10\.so|libtorch_cpu\.so|libgomp\.so\.1)", r"lib/\1"),
+    # What libtorch_cpu.so needs on ARM64.
+    (r"torch/lib/(libarm_compute\w*\.so|libnvpl_\w+\.so\.0|libgfortran\.so\.5)", r"lib/\1"),
     (r"nvidia/(?:cu13|cuda_\w+)/lib/((?:libcudart|libcupti)\.so\.1[23])", r"lib/\1"),
     (r"([^/]+)\.dist-info/licenses/(.+)", r"licenses/\1/\2"),
 ]

@@ -71,7 +71,8 @@ at::Tensor loss_of_lists(const Call& call, double padding,
     const std::int64_t length =
         rows.total() == 0 ? 0 : counts.max().item<std::int64_t>();
     const at::Tensor slots = of_item.mul(length).add(place);
-    const auto padded = [&](const at::Tensor& items, double otherwise) {
+    const auto padded = [&, order = order, distinct = distinct](
+                            const at::Tensor& items, double otherwise) {
       return at::full({distinct.size(0) * length}, otherwise,
                       items.options().requires_grad(false))
           .index_copy(0, slots, items.index_select(0, order))

@@ -71,6 +71,7 @@ class RunningAggregation : public Running {
   std::string repr() const override {
     return name() + "(" + options_repr(options_) + ")";
   }
+  std::string spec() const override { return Metric::spec(); }
 
  protected:
   std::unique_ptr<MetricWrapper> around(

@@ -26,7 +26,9 @@ bool is_arithmetic(const std::string& name) {
   return name == CompositionalMetric::kName;
 }
 
-const std::string& expression_in(const MetricSpec& spec) {
+const std::string& expression_in(MetricSpec& spec) {
+  internal::CommonOptions common;
+  internal::take_common_options(spec.name, {}, spec.options, common);
   const auto found = spec.options.find("expression");
   TORCH_CHECK_VALUE(found != spec.options.end() && spec.options.size() == 1,
                     spec.name, ": expected one option, expression=2 * A() / ",
@@ -276,7 +278,7 @@ void Registry::check_sizes(std::string_view text, std::int64_t most) const {
 void Registry::check_sizes(std::string_view text, std::int64_t most,
                            int depth) const {
   check_depth(depth);
-  const MetricSpec spec = parse_metric_spec(text);
+  MetricSpec spec = parse_metric_spec(text);
   if (is_arithmetic(spec.name)) {
     internal::parse_expression(expression_in(spec), [&](std::string_view item) {
       check_sizes(item, most, depth + 1);

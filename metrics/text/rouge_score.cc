@@ -33,7 +33,8 @@ constexpr std::size_t kPartCount = std::size(kParts);
 std::vector<text::RougeKey> keys_of(const ROUGEScoreOptions& options) {
   std::vector<text::RougeKey> keys;
   for (const std::string& name : options.rouge_keys()) {
-    TORCH_INTERNAL_ASSERT(text::RougeKey::parse(name, keys.emplace_back()));
+    TORCH_INTERNAL_ASSERT(text::RougeKey::parse(name, keys.emplace_back()),
+                          "ROUGEScoreOptions let ", name, " through");
   }
   return keys;
 }

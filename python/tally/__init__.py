@@ -26,6 +26,7 @@ from tally._metric import (
     minimum,
     sqrt,
 )
+from tally._portable import from_bytes, merge
 from tally._ranks import average_gradients, broadcast_parameters, gather_all_tensors
 from tally._slice_comparison import ComparedSlice, SliceComparison
 from tally._slices import Slice, SlicedMetric
@@ -54,10 +55,12 @@ __all__ = [
     "average_gradients",
     "broadcast_parameters",
     "flatten_layers",
+    "from_bytes",
     "functional",
     "gather_all_tensors",
     "losses",
     "maximum",
+    "merge",
     "minimum",
     "plots",
     "sqrt",

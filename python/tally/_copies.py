@@ -7,7 +7,7 @@ from tally._stateful import Stateful
 
 
 class Copyable(Stateful):
-    """Is copied by the held object's ``clone()``, and pickled by its ``serialize()``.
+    """Is copied by the held object's ``clone()``, and pickled by its ``to_bytes()``.
 
     ``_parts()`` are the arguments of ``_rebuild()``, which makes the held object anew.
     """
@@ -40,7 +40,7 @@ class Copyable(Stateful):
         return copy
 
     def __reduce__(self):
-        return _restore, (type(self), self._parts(), self._held.serialize(), self._device)
+        return _restore, (type(self), self._parts(), self._held.to_bytes(), self._device)
 
 
 def _restore(cls, parts, state, device):

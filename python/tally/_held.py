@@ -95,7 +95,7 @@ class Held:
                 f"cannot pickle a {self.owner.__name__} with a process_group of its own"
             )
         return _restore, (
-            self.owner, self.recipe, self.options, self.object.serialize(), self.device, self.dtype
+            self.owner, self.recipe, self.options, self.object.to_bytes(), self.device, self.dtype
         )
 
 

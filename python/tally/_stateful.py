@@ -1,5 +1,7 @@
 """What everything that accumulates has in common: ranks, states, files."""
 
+import ctypes
+
 import torch
 
 from tally._errors import DistError, check_status, sync_error
@@ -63,36 +65,65 @@ class Stateful:
         """A copy of the state: a dict of tensors."""
         return self._held.state()
 
-    def save(self, path, ranks="own"):
-        """Writes the state to a file.
+    def save(self, path, ranks="own", part=None):
+        """Writes the state to a file, which ``tally show`` reads and ``tally merge`` adds up.
 
         ``ranks``: "own", this rank's; "one_file" or "file_per_rank", those of all
-        ranks, which all call it (docs/checkpoints.md).
+        ranks, which all call it (docs/checkpoints.md). ``part``: (i, n), where the file is
+        part i, from 0, of n; ``tally merge`` says which are missing.
         """
-        self._transfer(self._held.save, path, ranks)
+        index, count = (0, 0) if part is None else part
+        self._transfer(self._held.save, path, ranks, int(index), int(count))
 
     def load(self, path, ranks="own"):
         """Reads it back; if it raises, nothing has changed."""
         self._transfer(self._held.load, path, ranks)
 
-    def _transfer(self, call, path, ranks):
+    def _transfer(self, call, path, *arguments):
         follow()
         try:
-            status = call(str(path), ranks)
+            status = call(str(path), *arguments)
         except DistError as error:
             raise sync_error(error) from None
         check_status(status)
 
+    def to_bytes(self):
+        """The state and what it is one of: a value for ``tally.from_bytes`` anywhere."""
+        return _bytes_of(self._held.to_bytes())
+
     def serialize(self):
-        """The state with version and checksum, as bytes."""
-        return bytes(self._held.serialize().numpy())
+        """The state with version and checksum, as bytes, for one of the same options."""
+        return _bytes_of(self._held.serialize())
 
     def deserialize(self, state):
-        """Reads it back; if it raises, nothing has changed."""
-        self._set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
+        """Reads back what ``serialize`` or ``to_bytes`` gave; if it raises, nothing has changed."""
+        self._set_state(state_tensor(state))
 
     def _set_state(self, tensor):
         check_status(self._held.deserialize(tensor))
+
+
+def _bytes_of(tensor):
+    return ctypes.string_at(tensor.data_ptr(), tensor.numel())
+
+
+def state_tensor(state):
+    """Bytes of a state as a tensor of them, of which nothing is copied where possible."""
+    if isinstance(state, torch.Tensor):
+        return state.cpu().contiguous()
+    try:
+        view = memoryview(state)
+    except TypeError:
+        raise TypeError(f"expected the bytes of a state, got a {type(state).__name__}") from None
+    if len(view) == 0:
+        return torch.empty(0, dtype=torch.uint8)
+    if not isinstance(state, bytes):
+        return torch.frombuffer(view if not view.readonly else bytearray(view), dtype=torch.uint8)
+    # PyTorch warns of memory that is read-only, to which nothing writes here.
+    address = ctypes.cast(ctypes.c_char_p(state), ctypes.c_void_p).value
+    memory = (ctypes.c_char * len(state)).from_address(address)
+    memory.owner = state
+    return torch.frombuffer(memory, dtype=torch.uint8)
 
 
 class _SyncContext:

@@ -29,6 +29,8 @@ def _line(tokens):
 class Tokenized(Metric):
     """A metric of texts whose ``tokenizer`` may be a function: of a line, its tokens."""
 
+    _function = None
+
     def __init__(self, *args, **kwargs):
         function = kwargs.get("tokenizer")
         if callable(function):

@@ -83,7 +83,7 @@ def test_torchmetrics_is_not_needed():
 
 def test_the_wheel_fits_systems_with_glibc_2_34():
     wheel = importlib.metadata.distribution("tally-metrics").read_text("WHEEL")
-    glibc = int(re.search(r"^Tag: py3-none-manylinux_2_(\d+)_x86_64$", wheel, re.M)[1])
+    glibc = int(re.search(r"^Tag: py3-none-manylinux_2_(\d+)_(?:x86_64|aarch64)$", wheel, re.M)[1])
     assert glibc <= 34
 
 

@@ -338,8 +338,10 @@ at::Tensor GatheredStates::all_rows(Large& large) const {
   }
   std::vector<at::Tensor> parts;
   for (size_t r = 0; r < ranks_.size(); ++r) {
-    const Rows& few = ranks_[r][large.item].fields()[large.field].as_rows();
-    if (few.defined()) parts.push_back(few.tensor().to(whole.device()));
+    const Field few = ranks_[r][large.item].fields()[large.field];
+    if (few.as_rows().defined()) {
+      parts.push_back(few.as_rows().tensor().to(whole.device()));
+    }
     if (large.rows[r] == 0) continue;
     parts.push_back(
         whole.narrow(0, static_cast<std::int64_t>(r) * most, large.rows[r]));

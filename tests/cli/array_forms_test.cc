@@ -66,31 +66,6 @@ TEST(NpzTest, RefusesDamagedFiles) {
   EXPECT_THAT(error(other), HasSubstr("got one compressed otherwise"));
 }
 
-/// IEEE quad of 1 and of 0.1, as aarch64 and others have them.
-std::string quad_file() {
-  std::string header =
-      "{'descr': '<f16', 'fortran_order': False, 'shape': (2,), }";
-  header.resize(117, ' ');
-  const std::string one = std::string(14, '\0') + "\xff\x3f";
-  const std::string tenth = std::string(
-      "\x9a\x99\x99\x99\x99\x99\x99\x99\x99"
-      "\x99\x99\x99\x99\x99\xfb\x3f",
-      16);
-  return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n" + one +
-         tenth;
-}
-
-TEST(NpyFormTest, RefusesLongDoublesOfOtherProcessors) {
-  const Folder folder;
-  const std::string path = folder.write("x.npy", quad_file());
-  for (const std::int64_t row : {0, 1}) {
-    EXPECT_THAT(
-        refusal_of([&] { files::NpyFile(path).read(row, row + 1); }),
-        EndsWith("x.npy: expected float128 of an x86 processor, got that of "
-                 "another kind; there, save array.astype('float64')"));
-  }
-}
-
 TEST(NpyFormTest, SeveralFilesAreOne) {
   const Folder folder;
   const auto open = [&](const std::string& name, const std::string& bytes) {

@@ -33,8 +33,9 @@ class TallyStatesTest : public ::testing::Test {
                          text);
   }
   static Words words(const std::string& csv, const Words& more) {
-    Words words = {"-m", "accuracy=BinaryAccuracy; roc=BinaryAUROC", "--csv",
-                   csv, "--columns", "preds=p,target=target"};
+    Words words = {"-m",        "accuracy=BinaryAccuracy; roc=BinaryAUROC",
+                   "--csv",     csv,
+                   "--columns", "preds=p,target=target"};
     words.insert(words.end(), more.begin(), more.end());
     return evaluate(words);
   }
@@ -89,8 +90,7 @@ TEST_F(TallyStatesTest, PartsAddUpToTheWhole) {
   const auto files = saved(3);
   const Result result = merge(files, all_);
   EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_EQ(result.output,
-            all_ + ": 3 files, 3 updates, 3 of 3 parts\n");
+  EXPECT_EQ(result.output, all_ + ": 3 files, 3 updates, 3 of 3 parts\n");
   const Json file = shown(all_);
   EXPECT_EQ(file["metrics"], evaluated(words(rows(0, kRows), {}))["metrics"]);
   EXPECT_EQ(file["sources"].size(), 3u);
@@ -119,8 +119,8 @@ TEST_F(TallyStatesTest, SlicesAndIntervalsAddUp) {
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(slices[i]["metrics"], whole["slices"][i]["metrics"]);
   }
-  const Words interval = {"-m", "BinaryAUROC", "--interval", "0.9", "--ids",
-                          "id"};
+  const Words interval = {"-m",  "BinaryAUROC", "--interval",
+                          "0.9", "--ids",       "id"};
   const auto one = [&](const std::string& csv, const Words& more) {
     Words words = {"--csv", csv, "--columns", "preds=p,target=target"};
     words.insert(words.end(), interval.begin(), interval.end());
@@ -144,8 +144,8 @@ TEST_F(TallyStatesTest, WhatIsShownSaysWhatItIsOf) {
               AllOf(StartsWith("MetricCollection(metrics={accuracy: "),
                     HasSubstr("1 update of 1 accumulation, parts 1 of 3\n"),
                     HasSubstr("\naccuracy  0.")));
-  const Result csv = run_program(
-      {"cli/tally", "show", files[1], "--format=csv", "-o", all_});
+  const Result csv =
+      run_program({"cli/tally", "show", files[1], "--format=csv", "-o", all_});
   EXPECT_EQ(csv.status, 0);
   EXPECT_THAT(read_file(all_), StartsWith("metric,index,value\n"));
 }
@@ -162,9 +162,9 @@ TEST_F(TallyStatesTest, NothingIsCountedTwice) {
               HasSubstr(files[1] + ": holds what " + two));
   EXPECT_EQ(merge({two, files[2]}, all_).status, 0);
   const auto again = saved(3);
-  EXPECT_THAT(merge({files[0], files[1], again[0]}, all_).errors,
-              HasSubstr(again[0] + ": is part 0 of 3, which " + files[0] +
-                        " is, too"));
+  EXPECT_THAT(
+      merge({files[0], files[1], again[0]}, all_).errors,
+      HasSubstr(again[0] + ": is part 0 of 3, which " + files[0] + " is, too"));
 }
 
 TEST_F(TallyStatesTest, MissingPartsAreSaid) {

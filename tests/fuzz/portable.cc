@@ -1,11 +1,10 @@
-#include "tally/metrics/portable/any_metric.h"
-
 #include <ATen/ops/arange.h>
 
 #include <utility>
 #include <variant>
 
 #include "tally/cli/limits.h"
+#include "tally/metrics/portable/any_metric.h"
 #include "tally/metrics/registry/registry.h"
 #include "tally/tests/fuzz/entries.h"
 #include "tally/tests/fuzz/saved.h"

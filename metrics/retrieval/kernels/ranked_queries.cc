@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <limits>
 #include <map>
 
@@ -356,10 +355,15 @@ DocumentRows RankedQueries::best_of(const Documents<Score>& all,
 }
 
 std::shared_ptr<const RankedQueries> RankedOnce::of(DocumentRows rows) const {
-  auto kept = std::atomic_load(&kept_);
+  std::shared_ptr<const RankedQueries> kept;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    kept = kept_;
+  }
   if (kept && kept->is_of(rows)) return kept;
   kept = std::make_shared<const RankedQueries>(std::move(rows));
-  std::atomic_store(&kept_, kept);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  kept_ = kept;
   return kept;
 }
 

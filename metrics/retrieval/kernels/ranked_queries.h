@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -125,14 +126,18 @@ class RankedOnce {
     forget();
     return *this;
   }
-  RankedOnce(RankedOnce&&) noexcept = default;
-  RankedOnce& operator=(RankedOnce&&) noexcept = default;
+  RankedOnce(RankedOnce&& other) noexcept : kept_(std::move(other.kept_)) {}
+  RankedOnce& operator=(RankedOnce&& other) noexcept {
+    kept_ = std::move(other.kept_);
+    return *this;
+  }
 
   /// Thread-safe.
   std::shared_ptr<const RankedQueries> of(DocumentRows rows) const;
   void forget() { kept_ = nullptr; }
 
  private:
+  mutable std::mutex mutex_;
   mutable std::shared_ptr<const RankedQueries> kept_;
 };
 

@@ -89,7 +89,7 @@ at::Tensor best_classes(const at::Tensor& scores, std::int64_t num_classes) {
 }
 
 // Labels as masks of all classes.
-at::Tensor one_hot(const at::Tensor& labels, std::int64_t num_classes) {
+at::Tensor masks_of(const at::Tensor& labels, std::int64_t num_classes) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(labels.dim() + 1),
                                   1);
   sizes[1] = num_classes;
@@ -174,8 +174,8 @@ ClassMasks::ClassMasks(const at::Tensor& preds, const at::Tensor& target,
   const bool preds_masks = is_masks(preds, preds_by_class);
   const bool target_masks = is_masks(target, target_by_class);
   is_one_hot_ = preds_masks || target_masks;
-  if (is_one_hot_ && !preds_masks) preds_ = one_hot(preds_, num_classes_);
-  if (is_one_hot_ && !target_masks) target_ = one_hot(target_, num_classes_);
+  if (is_one_hot_ && !preds_masks) preds_ = masks_of(preds_, num_classes_);
+  if (is_one_hot_ && !target_masks) target_ = masks_of(target_, num_classes_);
   if (nan.defined()) leave_out(nan);
   preds_ = preds_.contiguous();
   target_ = target_.contiguous();

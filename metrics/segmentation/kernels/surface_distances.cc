@@ -85,7 +85,6 @@ std::vector<double> lengths(const GridSpacing& spacing) {
 
 std::vector<std::uint8_t> element_codes(const BitGrid& mask,
                                         const BitGrid& surface, int dims) {
-  using Word = BitGrid::Word;
   const auto [planes, rows, places] = mask.extents();
   const std::int64_t corner_rows = surface.extents()[1];
   const std::int64_t words = mask.row_words();
@@ -93,20 +92,22 @@ std::vector<std::uint8_t> element_codes(const BitGrid& mask,
   codes.reserve(static_cast<std::size_t>(surface.count()));
   // Null: outside.
   const auto row_of = [&, planes = planes, rows = rows](
-                          std::int64_t plane, std::int64_t y) -> const Word* {
+                          std::int64_t plane,
+                          std::int64_t y) -> const BitGrid::Word* {
     const bool inside = plane >= 0 && plane < planes && y >= 0 && y < rows;
     return inside ? mask.row(plane * rows + y) : nullptr;
   };
   for (std::int64_t r = 0; r < surface.rows(); ++r) {
     const std::int64_t plane = r / corner_rows, y = r % corner_rows;
-    const Word* around[4] = {row_of(plane - 1, y - 1), row_of(plane - 1, y),
-                             row_of(plane, y - 1), row_of(plane, y)};
+    const BitGrid::Word* around[4] = {row_of(plane - 1, y - 1),
+                                      row_of(plane - 1, y),
+                                      row_of(plane, y - 1), row_of(plane, y)};
     const int first = dims == 3 ? 0 : 2;
     for (std::int64_t i = 0; i < surface.row_words(); ++i) {
-      Word left = surface.row(r)[i];
+      BitGrid::Word left = surface.row(r)[i];
       if (left == 0) continue;
       // Of each row the places before the corners, and those behind.
-      Word before[4] = {}, behind[4] = {};
+      BitGrid::Word before[4] = {}, behind[4] = {};
       for (int k = first; k < 4; ++k) {
         if (around[k] == nullptr) continue;
         behind[k] = i < words ? around[k][i] : 0;
