@@ -93,6 +93,7 @@ void StoredRows::sort() {
     }
   }
   sorted.update_count = update_count;
+  sorted.sources = std::move(sources);
   *this = std::move(sorted);
 }
 

@@ -345,3 +345,30 @@ def test_signals_while_a_table_is_written(run, tmp_path, monkeypatch):
     monkeypatch.setattr(program, "write_csv", interrupted)
     status, _, err = run("evaluate", "--csv", tmp_path / "x.parquet")
     assert (status, err) == (143, "tally: ended by signal 15 (Terminated)\n")
+
+
+@pytest.mark.parametrize("make", [
+    tally.BinaryAccuracy, lambda: tally.SlicedMetric(tally.BinaryAccuracy()),
+    lambda: tally.SliceComparison(tally.BinaryAccuracy()),
+    lambda: tally.IntervalMetric(tally.BinaryAccuracy()),
+])
+def test_states_in_files_are_merged_once(tmp_path, make):
+    for part in range(3):
+        metric = make()
+        inputs = [SCORE[part::3], LABEL[part::3]]
+        if isinstance(metric, tally.SliceComparison):
+            inputs.insert(0, torch.arange(part, 200, 3))
+        if isinstance(metric, (tally.SlicedMetric, tally.SliceComparison)):
+            inputs.insert(0, SITE[part::3])
+        metric.update(*inputs)
+        metric.save(tmp_path / f"{part}.tally", part=(part, 3))
+
+    def merged(out, *names):
+        files = [tmp_path / f"{name}.tally" for name in names]
+        return ended(started("merge", *files, "-o", tmp_path / f"{out}.tally"))[0]
+
+    assert merged("two", "0", "1") == 2
+    assert merged("all", "0", "2", "1") == 0
+    assert merged("twice", "all", "1") == 2
+    metric.load(tmp_path / "all.tally")
+    assert metric.update_count == 3
