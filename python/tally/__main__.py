@@ -63,7 +63,7 @@ class _Words:
                 yield word
                 continue
             value = word if value is None else value
-            if name in ("--output", "--replicates"):
+            if name in ("--output", "--replicates", "--save"):
                 self._outputs.append(value)
             files = self._as_text(value) if name == "--csv" else None
             if files is None:
