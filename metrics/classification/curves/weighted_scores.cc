@@ -176,7 +176,7 @@ std::optional<WeightedScores> WeightedScores::of(const at::Tensor& scores,
   // NaN sorts as the highest.
   const auto [sorted, order] =
       scores.masked_select(kept).sort(/*dim=*/0, /*descending=*/true);
-  const auto in_order = [&, &order = order](const at::Tensor& values) {
+  const auto in_order = [&, order = order](const at::Tensor& values) {
     return values.masked_select(kept).index_select(0, order).cpu();
   };
   const at::Tensor keys = sorted.to(at::kDouble).cpu();
