@@ -24,14 +24,14 @@ std::string text_of(const absl::Status& status) {
 }
 
 StateFile checked(absl::StatusOr<StateFile> file) {
-  // Results are what people have beside states.
-  TORCH_CHECK_VALUE(
-      file.ok(), text_of(file.status()),
-      absl::IsDataLoss(file.status()) &&
-              text_of(file.status()).find("magic number") != std::string::npos
-          ? "; results, as CSV or JSON, cannot be merged: states can, which "
-            "evaluate writes with --save"
-          : "");
+  // What people have beside states.
+  const std::string text = text_of(file.status());
+  const bool is_other = text.find("expected a Tally checkpoint") != text.npos;
+  TORCH_CHECK_VALUE(file.ok(), text,
+                    is_other ? "; results, as CSV or JSON, are no states, and "
+                               "cannot be merged: evaluate writes states with "
+                               "--save"
+                             : "");
   return *std::move(file);
 }
 

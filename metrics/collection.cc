@@ -376,14 +376,13 @@ std::unique_ptr<Metric> MetricCollection::extract(
   const internal::StateCell& cell = accumulation_.cell(0, from.group);
   const internal::OutsideInference outside;
   auto metric = from.metric->clone();
-  internal::StateCell& own = metric->accumulation_.cell(0, 0);
-  own.local = DerivedStates(derived_count_).of(from, cell.local);
-  own.count = cell.count;
-  own.index_offset = cell.index_offset;
+  internal::StoredRows rows = accumulation_.stored(/*with_values=*/false);
+  rows.cells = {{DerivedStates(derived_count_).of(from, cell.local), cell.count,
+                 cell.index_offset}};
   if (from.kept != kNone) {
-    metric->accumulation_.cell(0, 1).local =
-        accumulation_.cell(0, from.kept).local;
+    rows.cells.push_back({accumulation_.cell(0, from.kept).local});
   }
+  metric->accumulation_.take(std::move(rows));
   return metric;
 }
 

@@ -58,3 +58,7 @@ def refusal(version, where, versions, untested):
 def standard_of(version, versions):
     """Returns the compiler's option for the C++ that LibTorch's headers need."""
     return "-std=c++17" if minor_of(version) < minor_of(versions["cxx20"]) else "-std=c++20"
+
+def python_of(version, versions):
+    """Returns the oldest Python that has this torch."""
+    return "3.10" if minor_of(version) < minor_of(versions["python311"]) else "3.11"

@@ -19,7 +19,8 @@ import check_builds
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RULES = runpy.run_path(str(ROOT / "third_party" / "libtorch_versions.bzl"))
 TEXT = (ROOT / "port" / "libtorch_versions.txt").read_text(encoding="utf-8")
-VERSIONS = {"oldest": "2.10", "newest": "2.15", "cxx20": "2.14", "default": "2.11.0"}
+VERSIONS = {"oldest": "2.10", "newest": "2.15", "cxx20": "2.14",
+            "python311": "2.15", "default": "2.11.0"}
 
 
 def refusal(version, untested=False):
@@ -108,6 +109,11 @@ class VersionsTest(unittest.TestCase):
         for version, standard in (("2.10.0", "17"), ("2.13.1", "17"), ("2.14.0", "20"),
                                   ("2.16.0", "20"), ("3.0.0", "20")):
             self.assertEqual(RULES["standard_of"](version, VERSIONS), f"-std=c++{standard}")
+
+    def test_the_oldest_python_is_that_of_torch(self):
+        for version, python in (("2.10", "3.10"), ("2.14", "3.10"), ("2.15", "3.11"),
+                                ("2.16", "3.11")):
+            self.assertEqual(RULES["python_of"](version, VERSIONS), python)
 
 
 def compile_with(version, standard):

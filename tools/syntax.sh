@@ -32,20 +32,20 @@ syntax_options() {
 # FOLDER, and prints what to compile.
 join_sources() {
   local out=$1 source unit
-  local -A joined=()
+  local -A joined=() units=()
   shift
   for source; do
     if grep -q '^#define HWY_TARGET_INCLUDE' "$source"; then
-      printf '%s\n' "$PWD/$source"
+      units[$PWD/$source]=1
       continue
     fi
     unit=$(dirname "$source" | tr / _)
     unit+=_$((joined[$unit]++ / 8))
-    unit=$out/$unit.cc
-    [[ -e $unit ]] || printf '%s\n' "$unit"
-    printf '#line 1 "%s"\n' "$source" >>"$unit"
-    cat "$source" >>"$unit"
+    units[$out/$unit.cc]=1
+    printf '#line 1 "%s"\n' "$source" >>"$out/$unit.cc"
+    cat "$source" >>"$out/$unit.cc"
   done
+  printf '%s\n' "${!units[@]}" | sort
 }
 
 # compile_syntax COMPILER OPTION...: compiles each source whose name is a line of the

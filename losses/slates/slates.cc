@@ -60,9 +60,10 @@ at::Tensor loss_of_lists(const Call& call, double padding,
   return sync::or_give_up(*call.communicator, [&] {
     const at::Tensor queries = all_rows(call, rows, ids);
     const at::Tensor grades = all_rows(call, rows, target.to(at::kDouble));
-    const auto [sorted, order] =
+    at::Tensor sorted, order, distinct, of_item, counts;
+    std::tie(sorted, order) =
         at::sort(queries, /*stable=*/true, 0, /*descending=*/false);
-    const auto [distinct, of_item, counts] =
+    std::tie(distinct, of_item, counts) =
         at::_unique2(sorted, /*sorted=*/true, /*return_inverse=*/true,
                      /*return_counts=*/true);
     const at::Tensor begins = counts.cumsum(0).sub(counts);
@@ -71,8 +72,7 @@ at::Tensor loss_of_lists(const Call& call, double padding,
     const std::int64_t length =
         rows.total() == 0 ? 0 : counts.max().item<std::int64_t>();
     const at::Tensor slots = of_item.mul(length).add(place);
-    const auto padded = [&, order = order, distinct = distinct](
-                            const at::Tensor& items, double otherwise) {
+    const auto padded = [&](const at::Tensor& items, double otherwise) {
       return at::full({distinct.size(0) * length}, otherwise,
                       items.options().requires_grad(false))
           .index_copy(0, slots, items.index_select(0, order))

@@ -43,6 +43,8 @@ std::optional<at::ScalarType> dtype_of(const std::string& owner,
 }  // namespace
 
 std::string with_common_options(std::string text, const CommonOptions& common) {
+  // A class of a program may call itself as it likes.
+  if (text.empty() || text.back() != ')') return text;
   const OptionTexts plain = texts_of({});
   const OptionTexts texts = texts_of(common);
   for (std::size_t i = 0; i < texts.size(); ++i) {

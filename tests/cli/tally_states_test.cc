@@ -154,7 +154,10 @@ TEST_F(TallyStatesTest, NothingIsCountedTwice) {
   const auto files = saved(3);
   EXPECT_EQ(merge({files[0], files[0]}, all_).status, 2);
   EXPECT_THAT(merge({files[0], files[1], files[0]}, all_).errors,
-              AllOf(HasSubstr(files[0] + ": holds what " + files[0]),
+              HasSubstr("expected each file once, got " + files[0]));
+  const std::string same = folder_.write("same", read_file(files[0]));
+  EXPECT_THAT(merge({files[0], files[1], same}, all_).errors,
+              AllOf(HasSubstr(same + ": holds what " + files[0]),
                     HasSubstr("counted twice")));
   const std::string two = folder_.path("two");
   ASSERT_EQ(merge({files[0], files[1]}, two, {"--partial"}).status, 0);
@@ -185,7 +188,8 @@ TEST_F(TallyStatesTest, OtherFilesAreRefused) {
   EXPECT_THAT(merge({files[0], csv}, all_).errors,
               AllOf(HasSubstr(csv + ": "), HasSubstr("cannot be merged")));
   EXPECT_THAT(refusal({"cli/tally", "show", csv}),
-              HasSubstr("without its magic number"));
+              AllOf(HasSubstr("expected a Tally checkpoint"),
+                    HasSubstr("evaluate writes states with --save")));
   EXPECT_THAT(refusal({"cli/tally", "show", folder_.path("none")}),
               HasSubstr("none"));
   EXPECT_THAT(merge(files, files[0]).errors,

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -174,9 +175,10 @@ std::optional<WeightedScores> WeightedScores::of(const at::Tensor& scores,
                                                  const at::Tensor& weights) {
   const at::Tensor kept = codes.ne(2).logical_and_(weights.ne(0));
   // NaN sorts as the highest.
-  const auto [sorted, order] =
+  at::Tensor sorted, order;
+  std::tie(sorted, order) =
       scores.masked_select(kept).sort(/*dim=*/0, /*descending=*/true);
-  const auto in_order = [&, &order = order](const at::Tensor& values) {
+  const auto in_order = [&](const at::Tensor& values) {
     return values.masked_select(kept).index_select(0, order).cpu();
   };
   const at::Tensor keys = sorted.to(at::kDouble).cpu();

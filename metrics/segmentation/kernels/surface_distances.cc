@@ -85,14 +85,13 @@ std::vector<double> lengths(const GridSpacing& spacing) {
 
 std::vector<std::uint8_t> element_codes(const BitGrid& mask,
                                         const BitGrid& surface, int dims) {
-  const auto [planes, rows, places] = mask.extents();
+  const std::int64_t planes = mask.extents()[0], rows = mask.extents()[1];
   const std::int64_t corner_rows = surface.extents()[1];
   const std::int64_t words = mask.row_words();
   std::vector<std::uint8_t> codes;
   codes.reserve(static_cast<std::size_t>(surface.count()));
   // Null: outside.
-  const auto row_of = [&, planes = planes, rows = rows](
-                          std::int64_t plane,
+  const auto row_of = [&](std::int64_t plane,
                           std::int64_t y) -> const BitGrid::Word* {
     const bool inside = plane >= 0 && plane < planes && y >= 0 && y < rows;
     return inside ? mask.row(plane * rows + y) : nullptr;
@@ -166,12 +165,11 @@ std::vector<double> distances_to(const BitGrid& surface, const BitGrid& from,
   distance_transform(surface,
                      {spacing[0] / unit, spacing[1] / unit, spacing[2] / unit},
                      geometry.distance, &from, spare);
-  const auto [planes, rows, places] = surface.extents();
+  const std::int64_t rows = surface.extents()[1], places = surface.extents()[2];
   std::vector<double> distances;
   distances.reserve(static_cast<std::size_t>(from.count()));
   const bool is_square = geometry.distance == GridDistance::kEuclidean;
-  for_each_place(from, [&, rows = rows, places = places](
-                           std::int64_t plane, std::int64_t y, std::int64_t x) {
+  for_each_place(from, [&](std::int64_t plane, std::int64_t y, std::int64_t x) {
     const double value = spare[(plane * rows + y) * places + x];
     distances.push_back(unit * (is_square ? std::sqrt(value) : value));
   });

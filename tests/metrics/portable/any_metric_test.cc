@@ -173,7 +173,7 @@ TEST(AnyMetricTest, WrappersAndCollectionsTravel) {
   EXPECT_EQ(text_of(read.compute()), text_of(metrics.compute()));
   AnyMetric made = make_any_metric(tasks.spec());
   EXPECT_EQ(metric_in(made).spec(), tasks.spec());
-  EXPECT_EQ(builtin_registry().inputs(tasks.spec()).size(), 2u);
+  EXPECT_EQ(builtin_registry().inputs(tasks.spec()).size(), 3u);
   builtin_registry().check_sizes(tasks.spec(), 10);
   EXPECT_EQ(make_any_metric("MetricCollection()").index(), 1u);
 }

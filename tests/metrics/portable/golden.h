@@ -15,7 +15,7 @@ struct State {
   Results values;
 };
 
-/// The file that write_states() writes.
+/// The file of write_golden.
 inline constexpr const char* kStates = "tests/metrics/portable/data/states.bin";
 
 /// A state of every metric, of the smallest of its reference cases.
