@@ -11,6 +11,7 @@
 #include "tally/cli/compare_runs.h"
 #include "tally/cli/output.h"
 #include "tally/files/file_list.h"
+#include "tally/metrics/metric_spec.h"
 #include "tally/metrics/portable/state_files.h"
 #include "tally/state/joined.h"
 
@@ -49,9 +50,10 @@ void add_columns(std::size_t count, Report& report) {
 }
 
 void show(std::unique_ptr<Metric>& metric, Shown& shown) {
-  for (const auto& [part, value] : metric->compute_results()) {
+  const Results results = metric->compute_results();
+  for (const auto& [part, value] : results) {
     shown.report.results.add(part.empty() ? metric->name() : part, value,
-                             metric->compute_results().dimensions(part));
+                             results.dimensions(part));
   }
 }
 
@@ -59,10 +61,27 @@ void show(MetricCollection& metrics, Shown& shown) {
   shown.report.results = metrics.compute();
 }
 
+/// Of the metric in "SlicedMetric(metric=BinaryAccuracy(...))".
+std::string inner_name(const MetricBase& metric) {
+  const MetricSpec spec = parse_metric_spec(metric.spec());
+  const auto inner = spec.options.find("metric");
+  return inner == spec.options.end() ? ""
+                                     : parse_metric_spec(inner->second).name;
+}
+
 void show(SlicedMetric& metrics, Shown& shown) {
   shown.report.slices = metrics.compute();
   shown.rows = 0;
-  for (const SliceResult& slice : shown.report.slices) shown.rows += slice.rows;
+  const std::string name = inner_name(metrics);
+  for (SliceResult& slice : shown.report.slices) {
+    shown.rows += slice.rows;
+    Results named;
+    for (const auto& [part, value] : slice.results) {
+      named.add(part.empty() ? name : part, value,
+                slice.results.dimensions(part));
+    }
+    slice.results = std::move(named);
+  }
   add_columns(
       shown.report.slices.empty() ? 1 : shown.report.slices.front().key.size(),
       shown.report);
@@ -70,7 +89,7 @@ void show(SlicedMetric& metrics, Shown& shown) {
 
 void show(SliceComparison& metric, Shown& shown) {
   MetricSlices slices;
-  slices.metric = "value";
+  slices.metric = inner_name(metric);
   slices.unit = metric.unit();
   slices.options = metric.options();
   slices.slices = metric.compute();
@@ -101,9 +120,9 @@ void show(ModelComparison& metric, Shown& shown) {
   shown.runs = std::move(runs);
 }
 
-/// "parts 0, 1 and 3 of 5".
+/// "parts 0, 1, 3 of 5".
 std::string parts_text(const StateFile& file) {
-  return "parts " +
+  return (file.parts.size() == 1 ? "part " : "parts ") +
          internal::joined(
              ", ", file.parts,
              [](std::int64_t part) { return std::to_string(part); }) +
@@ -187,7 +206,12 @@ std::string show_states(const Arguments& arguments) {
     case Format::kTable:
       break;
   }
-  return head_text(file, shown) + values;
+  // Models have no files here.
+  const std::string names = shown.runs ? "first: first\nsecond: second\n" : "";
+  const std::size_t begin =
+      std::max(values.rfind(names, 0) == 0 ? names.size() : 0,
+               values.find_first_not_of('\n', 0));
+  return head_text(file, shown) + values.substr(std::min(begin, values.size()));
 }
 
 }  // namespace tally::cli

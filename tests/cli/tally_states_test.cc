@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tally/tests/cli/files.h"
 #include "tally/tests/cli/run_tally.h"
 #include "tally/tests/examples/program.h"
@@ -142,12 +144,26 @@ TEST_F(TallyStatesTest, WhatIsShownSaysWhatItIsOf) {
   const Result table = run_program({"cli/tally", "show", files[1]});
   EXPECT_THAT(table.output,
               AllOf(StartsWith("MetricCollection(metrics={accuracy: "),
-                    HasSubstr("1 update of 1 accumulation, parts 1 of 3\n"),
+                    HasSubstr("1 update of 1 accumulation, part 1 of 3\n"),
                     HasSubstr("\naccuracy  0.")));
   const Result csv =
       run_program({"cli/tally", "show", files[1], "--format=csv", "-o", all_});
   EXPECT_EQ(csv.status, 0);
   EXPECT_THAT(read_file(all_), StartsWith("metric,index,value\n"));
+}
+
+TEST_F(TallyStatesTest, FilesOfEarlierVersionsAreShown) {
+  const std::string folder = "tests/metrics/portable/data/";
+  int shown = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".tally") continue;
+    const Result result = run_program({"cli/tally", "show", entry.path()});
+    EXPECT_EQ(result.status, 0) << result.errors;
+    std::filesystem::path text = entry.path();
+    EXPECT_EQ(result.output, read_file(text.replace_extension(".txt")));
+    ++shown;
+  }
+  EXPECT_EQ(shown, 13);
 }
 
 TEST_F(TallyStatesTest, NothingIsCountedTwice) {
