@@ -20,13 +20,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string text_of(const absl::Status& status) {
+std::string message_of(const absl::Status& status) {
   return {status.message().data(), status.message().size()};
 }
 
 StateFile checked(absl::StatusOr<StateFile> file) {
   // What people have beside states.
-  const std::string text = text_of(file.status());
+  const std::string text = message_of(file.status());
   const bool is_other = text.find("expected a Tally checkpoint") != text.npos;
   TORCH_CHECK_VALUE(file.ok(), text,
                     is_other ? "; results, as CSV or JSON, are no states, and "
@@ -175,7 +175,7 @@ std::string merge_states(const Arguments& arguments) {
   const StateFile whole =
       checked(merge_state_files(paths, arguments.is_partial));
   const absl::Status saved = base_of(whole.metric).save(arguments.output);
-  TORCH_CHECK_VALUE(saved.ok(), text_of(saved));
+  TORCH_CHECK_VALUE(saved.ok(), message_of(saved));
   std::string text = arguments.output + ": " +
                      counted(static_cast<std::int64_t>(paths.size()), "file") +
                      ", " +

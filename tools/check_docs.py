@@ -31,7 +31,8 @@ PRINTS = re.compile(r"\[(examples/[\w/]+\.(?:cc|sh))\]\([^)]*\) prints\s+```\w*\
 TRIED = "tools/commands.tsv"
 # Labels of a reader's own workspace.
 NOT_OURS = re.compile(r"//my[:/]")
-COMMANDS = {"list", "describe", "evaluate", "report", "compare", "plan", "completion"}
+COMMANDS = {"list", "describe", "evaluate", "report", "compare", "plan", "merge", "show",
+            "completion"}
 
 
 @functools.cache
