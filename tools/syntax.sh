@@ -45,7 +45,7 @@ join_sources() {
     printf '#line 1 "%s"\n' "$source" >>"$out/$unit.cc"
     cat "$source" >>"$out/$unit.cc"
   done
-  printf '%s\n' "${!units[@]}" | sort
+  ((${#units[@]} == 0)) || printf '%s\n' "${!units[@]}" | sort
 }
 
 # compile_syntax COMPILER OPTION...: compiles each source whose name is a line of the
