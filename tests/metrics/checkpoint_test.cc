@@ -244,7 +244,7 @@ TEST_F(CheckpointTest, EachPartOfTheEnvelopeIsChecked) {
   EXPECT_EQ(refused(flipped(0)),
             "expected a Tally checkpoint, got a file without its magic number");
   EXPECT_EQ(refused(flipped(8)),
-            "the checkpoint has version 0, expected 1 to 3");
+            "the checkpoint has version 0, expected 1 to 4");
   EXPECT_THAT(refused(flipped(16)), HasSubstr("the checkpoint is truncated"));
   EXPECT_THAT(refused(flipped(24)), HasSubstr("checksum does not match"));
   EXPECT_THAT(refused(flipped(40)), HasSubstr("checksum does not match"));
