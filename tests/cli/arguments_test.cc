@@ -154,9 +154,11 @@ TEST(ArgumentsTest, PathsAreFromWhereTheUserIs) {
 }
 
 TEST(ArgumentsTest, SayWhatIsWrong) {
-  EXPECT_EQ(arguments_error({}),
-            "expected list, describe, evaluate, report, compare or plan; see "
-            "--help");
+  EXPECT_EQ(
+      arguments_error({}),
+      "expected list, describe, evaluate, report, compare, plan, merge or "
+      "show; see "
+      "--help");
   EXPECT_EQ(arguments_error({"evalute"}),
             "unknown command 'evalute'; did you mean 'evaluate'?");
   EXPECT_EQ(arguments_error({"list", "--all"}), "list: unknown option '--all'");
