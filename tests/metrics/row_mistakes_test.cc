@@ -59,6 +59,7 @@ class Days : public MetricBase {
   void take(Batch batch) {
     update_by([&] { return std::move(batch); });
   }
+  std::string spec() const override { return "Days()"; }
   std::string rows() {
     std::string text;
     compute_once(
