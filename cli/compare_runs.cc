@@ -154,8 +154,10 @@ std::string comparisons_table(const ComparedRuns& runs) {
            at::full({count}, comparison.undefined, at::kLong));
   }
   std::ostringstream text;
-  text << "first: " << runs.first << "\nsecond: " << runs.second << "\n"
-       << runs.level * 100 << "% intervals of first - second:";
+  if (!runs.first.empty()) {
+    text << "first: " << runs.first << "\nsecond: " << runs.second << "\n";
+  }
+  text << runs.level * 100 << "% intervals of first - second:";
   std::vector<std::string> methods;
   for (const auto& [name, comparison] : runs.comparisons) {
     const std::string method = method_of(comparison);

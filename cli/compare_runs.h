@@ -10,7 +10,7 @@ namespace tally::cli {
 
 /// Two files of replicates, compared metric by metric.
 struct ComparedRuns {
-  std::string first;  ///< their paths
+  std::string first;  ///< their paths; empty where there are no files
   std::string second;
   double level = 0;
   /// By metric and part, "roc.fpr", in the order of the first file.

@@ -137,12 +137,13 @@ std::size_t count_slices(const Report& report) {
 std::string compared_table(const Report& report) {
   std::string text;
   for (const MetricSlices& each : report.compared) {
+    if (!text.empty()) text += "\n";
     if (each.slices.empty()) {
-      text += "\n" + no_slices_words(each) + "\n";
+      text += no_slices_words(each) + "\n";
       continue;
     }
-    text += "\n" + each.metric + ": slices against all other rows\n" +
-            table_of(each) + compared_words(each, count_slices(report)) + "\n";
+    text += each.metric + ": slices against all other rows\n" + table_of(each) +
+            compared_words(each, count_slices(report)) + "\n";
     for (const std::string& line : flag_lines(each.slices)) text += line + "\n";
   }
   return text;

@@ -26,6 +26,7 @@
 #include "tally/files/file_list.h"
 #include "tally/files/json_text.h"
 #include "tally/metrics/checkpoint/file.h"
+#include "tally/metrics/common/status_text.h"
 #include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_json.h"
 #include "tally/metrics/results_table.h"
@@ -308,11 +309,13 @@ std::string render(const Report& report, Format format,
   }
   if (!report.table.empty()) return report.table;
   std::string text = to_table(report.results, labels);
-  if (!report.intervals.empty()) {
-    text += "\n" + intervals_table(report, labels);
-  }
-  if (!report.slices.empty()) text += "\n" + slices_table(report.slices);
-  return text + compared_table(report);
+  const auto add = [&](const std::string& table) {
+    text += (text.empty() || table.empty() ? "" : "\n") + table;
+  };
+  if (!report.intervals.empty()) add(intervals_table(report, labels));
+  if (!report.slices.empty()) add(slices_table(report.slices));
+  add(compared_table(report));
+  return text;
 }
 
 void print_remarks(const Report& report) {
@@ -365,8 +368,7 @@ void write_output(const std::string& path, const std::string& text) {
   }
   const SignalDelay delay;
   const absl::Status status = tally::internal::write_file(path, text);
-  TORCH_CHECK_VALUE(status.ok(), std::string(status.message().data(),
-                                             status.message().size()));
+  TORCH_CHECK_VALUE(status.ok(), tally::internal::message_of(status));
 }
 
 void hold_closed_streams() {

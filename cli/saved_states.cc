@@ -2,7 +2,7 @@
 
 #include <c10/util/Exception.h>
 
-#include <string>
+#include "tally/metrics/common/status_text.h"
 
 namespace tally::cli {
 
@@ -27,9 +27,8 @@ void save_states(Job& job, const Arguments& arguments) {
   if (!job.intervals.empty()) saved = &job.intervals.front().metric;
   const absl::Status status =
       saved->save(arguments.save, CheckpointRanks::kOneFile, arguments.part);
-  TORCH_CHECK_VALUE(
-      status.ok(), "--save: ",
-      std::string(status.message().data(), status.message().size()));
+  TORCH_CHECK_VALUE(status.ok(),
+                    "--save: ", tally::internal::message_of(status));
 }
 
 }  // namespace tally::cli

@@ -6,7 +6,7 @@
 /// What evaluate writes with --save.
 namespace tally::cli {
 
-/// Throws c10::ValueError for what has no file of its own: several intervals,
+/// Throws c10::ValueError for what one file cannot hold: several intervals,
 /// and rows that other files could not tell from theirs.
 void check_saved(const Job& job, const Arguments& arguments);
 

@@ -11,18 +11,15 @@
 #include "tally/cli/compare_runs.h"
 #include "tally/cli/output.h"
 #include "tally/files/file_list.h"
+#include "tally/metrics/common/status_text.h"
 #include "tally/metrics/metric_spec.h"
 #include "tally/metrics/portable/state_files.h"
-#include "tally/state/joined.h"
 
 namespace tally::cli {
 namespace {
 
+using tally::internal::message_of;
 using Json = nlohmann::ordered_json;
-
-std::string message_of(const absl::Status& status) {
-  return {status.message().data(), status.message().size()};
-}
 
 StateFile checked(absl::StatusOr<StateFile> file) {
   // What people have beside states.
@@ -49,12 +46,17 @@ void add_columns(std::size_t count, Report& report) {
   }
 }
 
-void show(std::unique_ptr<Metric>& metric, Shown& shown) {
-  const Results results = metric->compute_results();
+/// With a name for the part that has none.
+Results named(const std::string& name, const Results& results) {
+  Results all;
   for (const auto& [part, value] : results) {
-    shown.report.results.add(part.empty() ? metric->name() : part, value,
-                             results.dimensions(part));
+    all.add(part.empty() ? name : part, value, results.dimensions(part));
   }
+  return all;
+}
+
+void show(std::unique_ptr<Metric>& metric, Shown& shown) {
+  shown.report.results = named(metric->name(), metric->compute_results());
 }
 
 void show(MetricCollection& metrics, Shown& shown) {
@@ -75,12 +77,7 @@ void show(SlicedMetric& metrics, Shown& shown) {
   const std::string name = inner_name(metrics);
   for (SliceResult& slice : shown.report.slices) {
     shown.rows += slice.rows;
-    Results named;
-    for (const auto& [part, value] : slice.results) {
-      named.add(part.empty() ? name : part, value,
-                slice.results.dimensions(part));
-    }
-    slice.results = std::move(named);
+    slice.results = named(name, slice.results);
   }
   add_columns(
       shown.report.slices.empty() ? 1 : shown.report.slices.front().key.size(),
@@ -110,8 +107,6 @@ void show(IntervalMetric& metric, Shown& shown) {
 void show(ModelComparison& metric, Shown& shown) {
   shown.rows = metric.rows();
   ComparedRuns runs;
-  runs.first = "first";
-  runs.second = "second";
   runs.level = metric.options().level();
   for (const auto& [part, comparison] : metric.compute()) {
     runs.comparisons.add(part.empty() ? metric.metric().name() : part,
@@ -122,10 +117,7 @@ void show(ModelComparison& metric, Shown& shown) {
 
 /// "parts 0, 1, 3 of 5".
 std::string parts_text(const StateFile& file) {
-  return (file.parts.size() == 1 ? "part " : "parts ") +
-         internal::joined(
-             ", ", file.parts,
-             [](std::int64_t part) { return std::to_string(part); }) +
+  return (file.parts.size() == 1 ? "part " : "parts ") + part_list(file.parts) +
          " of " + std::to_string(file.part_count);
 }
 
@@ -206,12 +198,7 @@ std::string show_states(const Arguments& arguments) {
     case Format::kTable:
       break;
   }
-  // Models have no files here.
-  const std::string names = shown.runs ? "first: first\nsecond: second\n" : "";
-  const std::size_t begin =
-      std::max(values.rfind(names, 0) == 0 ? names.size() : 0,
-               values.find_first_not_of('\n', 0));
-  return head_text(file, shown) + values.substr(std::min(begin, values.size()));
+  return head_text(file, shown) + values;
 }
 
 }  // namespace tally::cli

@@ -500,6 +500,7 @@ set(TALLY_METRICS_SOURCES
     metrics/checkpoint/held_checkpoint.cc
     metrics/checkpoint/old_checkpoint.cc
     metrics/checkpoint/rank_checkpoint.cc
+    metrics/checkpoint/write_checkpoint.cc
     metrics/classification/accuracy.cc
     metrics/classification/agreement.cc
     metrics/classification/calibration_error.cc
@@ -547,6 +548,7 @@ set(TALLY_METRICS_SOURCES
     metrics/clustering/label_agreement.cc
     metrics/clustering/states/cluster_inputs.cc
     metrics/collection.cc
+    metrics/collection_text.cc
     metrics/common/best_permutation.cc
     metrics/common/did_you_mean.cc
     metrics/common/distributions.cc

@@ -9,6 +9,7 @@
 #include "tally/metrics/checkpoint/checkpoint.h"
 #include "tally/metrics/checkpoint/file.h"
 #include "tally/metrics/checkpoint/rank_checkpoint.h"
+#include "tally/metrics/common/status_text.h"
 #include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/core/accumulation.h"
 
@@ -130,8 +131,7 @@ torch::serialize::InputArchive& operator>>(
   const absl::Status status =
       metric.deserialize({static_cast<const char*>(bytes.data_ptr()),
                           static_cast<std::size_t>(bytes.numel())});
-  TORCH_CHECK_VALUE(status.ok(), std::string(status.message().data(),
-                                             status.message().size()));
+  TORCH_CHECK_VALUE(status.ok(), internal::message_of(status));
   return archive;
 }
 

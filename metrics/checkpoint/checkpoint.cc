@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "tally/metrics/checkpoint/envelope.h"
 #include "tally/metrics/checkpoint/held_checkpoint.h"
 #include "tally/state/codec.h"
 #include "tally/state/joined.h"
@@ -17,24 +18,9 @@
 namespace tally::internal {
 namespace {
 
-constexpr char kMagic[8] = {'T', 'A', 'L', 'L', 'Y', 'S', 'T', '\n'};
-constexpr std::int64_t kVersion = 1;
-constexpr std::int64_t kVersionWithOrigin = 2;
-constexpr std::int64_t kVersionWithKeys = 3;
-constexpr std::int64_t kVersionWithHead = 4;
 // Far more than there can be, and far less than what sums of them overflow at.
 constexpr std::int64_t kMostUpdates = std::int64_t{1} << 53;
 constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
-// More than most checkpoints have besides their states.
-constexpr std::size_t kHeadBytes = 4096;
-
-struct Envelope {
-  char magic[8];
-  std::int64_t version;
-  std::int64_t length;     // of what follows
-  std::uint64_t checksum;  // of what follows
-};
-
 absl::Status data_loss(const std::string& message) {
   return absl::DataLossError(message.c_str());
 }
@@ -81,14 +67,6 @@ absl::Status damaged(const std::exception& error) {
 void check_updates(std::int64_t updates) {
   TORCH_CHECK_VALUE(updates >= 0 && updates <= kMostUpdates,
                     "expected a number of updates, got ", updates);
-}
-
-void write_origin(const CheckpointOrigin& origin, Encoder& encoder) {
-  encoder.integer(static_cast<std::int64_t>(origin.kind));
-  encoder.integer(origin.rank);
-  encoder.integer(origin.ranks);
-  encoder.integer(origin.set);
-  encoder.integer(origin.turn);
 }
 
 CheckpointOrigin read_origin(Decoder& decoder) {
@@ -272,6 +250,10 @@ absl::Status precondition(const std::string& message) {
   return absl::FailedPreconditionError(message.c_str());
 }
 
+absl::Status invalid_argument(const std::string& message) {
+  return absl::InvalidArgumentError(message.c_str());
+}
+
 namespace {
 
 /// Passes on the body, the version of what is left of it, and the head.
@@ -331,69 +313,6 @@ absl::StatusOr<CheckpointHead> read_checkpoint_head(std::string_view bytes) {
       });
   if (!status.ok()) return status;
   return found;
-}
-
-std::string write_checkpoint(const CheckpointRows& rows,
-                             const CheckpointOrigin& origin,
-                             const std::string* spec) {
-  const bool has_keys = rows.rules != nullptr;
-  const bool has_origin =
-      has_keys || origin.kind != CheckpointOrigin::Kind::kUnknown ||
-      std::any_of(rows.cells.begin(), rows.cells.end(),
-                  [](const auto& cell) { return cell.index_offset != 0; });
-  const std::int64_t version = has_keys     ? kVersionWithKeys
-                               : has_origin ? kVersionWithOrigin
-                                            : kVersion;
-  std::string bytes(sizeof(Envelope), '\0');
-  Encoder encoder(bytes);
-  std::size_t most = kHeadBytes;
-  for (const StoredCell& cell : rows.cells) {
-    if (cell.state.defined()) most += encoded_bound(cell.state.fields());
-  }
-  bytes.reserve(most);
-  if (spec != nullptr) {
-    encoder.text(*spec);
-    rows.sources.write(encoder);
-    encoder.integer(version);
-  }
-  const auto write_column = [&](const StateColumn& column) {
-    encoder.text(column.label);
-    encoder.text(column.key.text());
-    encoder.text(column.identity.fields().schema());
-  };
-  const auto write_cell = [&](const StoredCell& cell) {
-    encoder.integer(cell.count);
-    if (has_origin) encoder.integer(cell.index_offset);
-    if (has_keys) encoder.integer(cell.state.defined() ? 1 : 0);
-    if (cell.state.defined()) encoder.fields(cell.state.fields());
-  };
-  if (has_origin) write_origin(origin, encoder);
-  if (has_keys) {
-    encoder.text(rows.rules->owner);
-    encoder.integer(rows.update_count);
-  }
-  encoder.integer(static_cast<std::int64_t>(rows.columns.size()));
-  for (std::size_t c = 0; c < rows.columns.size(); ++c) {
-    write_column(rows.columns[c]);
-    if (!has_keys) write_cell(rows.cells[c]);
-  }
-  if (has_keys) encoder.integer(static_cast<std::int64_t>(rows.keys.size()));
-  for (std::size_t r = 0; r < rows.keys.size(); ++r) {
-    encoder.text(rows.keys[r]);
-    encoder.text(rows.values[r]);
-    for (std::size_t c = 0; c < rows.columns.size(); ++c) {
-      write_cell(rows.cell(r, c));
-    }
-  }
-  const std::string_view body =
-      std::string_view(bytes).substr(sizeof(Envelope));
-  Envelope envelope{};
-  std::memcpy(envelope.magic, kMagic, sizeof(kMagic));
-  envelope.version = spec != nullptr ? kVersionWithHead : version;
-  envelope.length = static_cast<std::int64_t>(body.size());
-  envelope.checksum = sync::fingerprint(body);
-  std::memcpy(bytes.data(), &envelope, sizeof(envelope));
-  return bytes;
 }
 
 absl::Status check_own(const CheckpointOrigin& of_file,

@@ -14,8 +14,11 @@
 
 namespace tally::internal {
 
-/// kFailedPrecondition. absl's string_view is a type of its own here.
+// absl's string_view is a type of its own here.
+
+/// kFailedPrecondition.
 absl::Status precondition(const std::string& message);
+absl::Status invalid_argument(const std::string& message);
 
 /// What an Accumulation has, or what is read for it.
 struct CheckpointRows : StoredRows {

@@ -14,6 +14,7 @@
 #include <utility>
 
 namespace tally::internal {
+
 namespace {
 
 constexpr const char* kUnwritable = "cannot be written";

@@ -12,6 +12,7 @@
 
 #include "tally/metrics/checkpoint/checkpoint.h"
 #include "tally/metrics/checkpoint/file.h"
+#include "tally/metrics/common/status_text.h"
 #include "tally/state/codec.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/exchange/state_sync.h"
@@ -28,10 +29,6 @@ std::string schema_of(const CheckpointRows& rows) {
             column.identity.fields().schema() + "}\n";
   }
   return text;
-}
-
-absl::Status invalid(const std::string& message) {
-  return absl::InvalidArgumentError(message.c_str());
 }
 
 sync::Call call_of(const char* verb, const Accumulation& accumulation,
@@ -61,7 +58,7 @@ Outcome all_do(const sync::Call& call, const std::string& schema,
     offer.schema = schema;
     Encoder encoder(offer.payload);
     encoder.integer(status.raw_code());
-    encoder.text({status.message().data(), status.message().size()});
+    encoder.text(message_of(status));
     encoder.text(note);
     return offer;
   });
@@ -174,7 +171,7 @@ absl::Status save_one_file(const sync::Call& call, Accumulation& accumulation,
     try {
       Sources().set_part(part);
     } catch (const c10::ValueError& error) {
-      return invalid(error.what_without_backtrace());
+      return invalid_argument(error.what_without_backtrace());
     }
     return absl::OkStatus();
   });
@@ -287,7 +284,7 @@ absl::Status save_files(const sync::Call& call,
   const std::string schema = schema_of(rows);
   const Outcome begun = first_does(call, schema, [&](std::string& note) {
     if (part.count != 0) {
-      return invalid(
+      return invalid_argument(
           c10::str("expected no part with a file for each rank, got "
                    "part ",
                    part.index, " of ", part.count));

@@ -1,11 +1,14 @@
 #include "tally/metrics/core/sources.h"
 
 #include <c10/util/Exception.h>
+#include <pthread.h>
 #include <sys/random.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <iterator>
+#include <memory>
 #include <random>
 
 #include "tally/state/codec.h"
@@ -15,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMostParts = std::int64_t{1} << 24;
 
-SourceId draw() {
+SourceId draw_bits() {
   SourceId id;
   if (::getrandom(&id, sizeof(id), 0) == sizeof(id)) return id;
   // Older kernels, and sandboxes that forbid the call.
@@ -25,6 +28,34 @@ SourceId draw() {
   };
   id.high = bits();
   id.low = bits();
+  return id;
+}
+
+/// What a process draws once, as that is a system call, and counts up from.
+struct Drawn {
+  const SourceId first = draw_bits();
+  std::atomic<std::uint64_t> count{0};
+};
+std::atomic<Drawn*> drawn{nullptr};
+
+// A child of fork() draws its own. What it had from its parent is not freed:
+// the parent's other threads may have been using it.
+void forget_drawn() { drawn.store(nullptr, std::memory_order_relaxed); }
+
+SourceId draw() {
+  static const int registered =
+      ::pthread_atfork(nullptr, nullptr, &forget_drawn);
+  (void)registered;
+  Drawn* own = drawn.load(std::memory_order_acquire);
+  if (own == nullptr) {
+    auto made = std::make_unique<Drawn>();
+    if (drawn.compare_exchange_strong(own, made.get(),
+                                      std::memory_order_acq_rel)) {
+      own = made.release();
+    }
+  }
+  SourceId id = own->first;
+  id.low += own->count.fetch_add(1, std::memory_order_relaxed);
   return id;
 }
 
@@ -102,7 +133,11 @@ Sources Sources::merged(const Sources& other) const {
   Sources all;
   all.ids_ = union_of(ids_, other.ids_);
   all.has_own_ = has_own_;
-  if (ids_.empty() || other.ids_.empty() || part_count_ == other.part_count_) {
+  const auto says_nothing = [](const Sources& each) {
+    return each.ids_.empty() && each.part_count_ == 0;
+  };
+  if (says_nothing(*this) || says_nothing(other) ||
+      part_count_ == other.part_count_) {
     all.part_count_ = std::max(part_count_, other.part_count_);
     all.parts_ = union_of(parts_, other.parts_);
   }

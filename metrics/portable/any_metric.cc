@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tally/metrics/checkpoint/checkpoint.h"
+#include "tally/metrics/common/status_text.h"
 #include "tally/metrics/core/metric_traits.h"
 #include "tally/metrics/metric_spec.h"
 #include "tally/sync/errors.h"
@@ -125,14 +126,6 @@ AnyMetric make(std::string_view text, const Registry& registry,
   return spec.make(text);
 }
 
-std::string text_of(const absl::Status& status) {
-  return {status.message().data(), status.message().size()};
-}
-
-std::string message_of(const std::exception& error) {
-  return sync::describe(error);
-}
-
 }  // namespace
 
 MetricBase& base_of(AnyMetric& metric) {
@@ -172,7 +165,7 @@ absl::StatusOr<AnyMetric> empty_from_bytes(std::string_view bytes,
     return make(head->spec, registry, most);
   } catch (const std::exception& error) {
     return precondition("the state is one of " + head->spec + ", and " +
-                        message_of(error) +
+                        sync::describe(error) +
                         "; make one, and read the bytes by its deserialize()");
   }
 }
@@ -205,24 +198,26 @@ void merge_into(AnyMetric& metric, const AnyMetric& other) {
 absl::StatusOr<AnyMetric> merge_bytes(c10::ArrayRef<std::string_view> parts,
                                       const Registry& registry) {
   if (parts.empty()) {
-    return absl::InvalidArgumentError("expected states to merge, got none");
+    return internal::invalid_argument("expected states to merge, got none");
   }
   const auto at = [](std::size_t place, const std::string& message) {
     return c10::str("state ", place, ": ", message);
   };
   absl::StatusOr<AnyMetric> all = from_bytes(parts.front(), registry);
   if (!all.ok()) {
-    return absl::Status(all.status().code(), at(0, text_of(all.status())));
+    return absl::Status(all.status().code(),
+                        at(0, internal::message_of(all.status())));
   }
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const absl::StatusOr<AnyMetric> next = from_bytes(parts[i], registry);
     if (!next.ok()) {
-      return absl::Status(next.status().code(), at(i, text_of(next.status())));
+      return absl::Status(next.status().code(),
+                          at(i, internal::message_of(next.status())));
     }
     try {
       merge_into(*all, *next);
     } catch (const std::exception& error) {
-      return absl::InvalidArgumentError(at(i, message_of(error)).c_str());
+      return internal::invalid_argument(at(i, sync::describe(error)));
     }
   }
   return all;

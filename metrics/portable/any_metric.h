@@ -63,11 +63,11 @@ absl::StatusOr<AnyMetric> from_bytes(
 absl::StatusOr<AnyMetric> empty_from_bytes(
     std::string_view bytes, const Registry& registry = builtin_registry());
 
-/// The metric that has accumulated all that these have, in this
-/// order, which is that of ranks: the same, to the last bit, as one process or
-/// any number of ranks that share the rows like this. Errors: those of
-/// from_bytes, and kInvalidArgument for no bytes and for those of another
-/// metric, by their place.
+/// The metric that has accumulated all that these have, merged in this order,
+/// which is that of ranks: counts and rows are those of one process to the last
+/// bit, sums of floating-point numbers to 1e-12 (docs/numerics.md). Errors:
+/// those of from_bytes, and kInvalidArgument for no bytes and for those of
+/// another metric, by their place.
 absl::StatusOr<AnyMetric> merge_bytes(
     c10::ArrayRef<std::string_view> parts,
     const Registry& registry = builtin_registry());

@@ -9,6 +9,7 @@
 
 #include "tally/metrics/checkpoint/checkpoint.h"
 #include "tally/metrics/checkpoint/file.h"
+#include "tally/metrics/common/status_text.h"
 #include "tally/metrics/core/sources.h"
 #include "tally/state/joined.h"
 #include "tally/sync/errors.h"
@@ -18,16 +19,14 @@ namespace {
 
 constexpr std::size_t kMostListed = 20;
 
+using internal::invalid_argument;
+
 absl::Status in_file(const std::string& path, const absl::Status& status) {
-  const std::string text(status.message().data(), status.message().size());
+  const std::string text = internal::message_of(status);
   // Errors of the file system name it.
   return text.find(path) != text.npos
              ? status
              : absl::Status(status.code(), (path + ": " + text).c_str());
-}
-
-absl::Status invalid(const std::string& message) {
-  return absl::InvalidArgumentError(message.c_str());
 }
 
 /// The states that have been merged, by file.
@@ -38,27 +37,37 @@ class Merged {
     for (const std::string& source : file.sources) {
       const auto [found, is_new] = sources_.emplace(source, file.path);
       if (!is_new) {
-        return invalid(c10::str(
+        return invalid_argument(c10::str(
             file.path, ": holds what ", found->second,
             " holds, too, and would be counted twice: accumulation ", source));
       }
     }
-    if (file.sources.empty()) return absl::OkStatus();
+    if (file.sources.empty() && file.part_count == 0) return absl::OkStatus();
     if (!first_) first_ = {file.path, file.part_count};
     if (file.part_count != first_->second) {
-      return invalid(
+      return invalid_argument(
           c10::str(file.path, ": is of ", count_text(file.part_count), ", but ",
                    first_->first, " of ", count_text(first_->second)));
     }
     for (const std::int64_t part : file.parts) {
       const auto [found, is_new] = parts_.emplace(part, file.path);
       if (!is_new) {
-        return invalid(c10::str(file.path, ": is part ", part, " of ",
-                                file.part_count, ", which ", found->second,
-                                " is, too"));
+        return invalid_argument(c10::str(file.path, ": is part ", part, " of ",
+                                         file.part_count, ", which ",
+                                         found->second, " is, too"));
       }
     }
     return absl::OkStatus();
+  }
+
+  /// What the file of all of them says.
+  void describe(StateFile& whole) const {
+    whole.path.clear();
+    whole.sources.clear();
+    for (const auto& [source, path] : sources_) whole.sources.push_back(source);
+    whole.part_count = first_ ? first_->second : 0;
+    whole.parts.clear();
+    for (const auto& [part, path] : parts_) whole.parts.push_back(part);
   }
 
  private:
@@ -71,8 +80,9 @@ class Merged {
   std::optional<std::pair<std::string, std::int64_t>> first_;
 };
 
-/// "0, 3 and 17 more".
-std::string listed(const std::vector<std::int64_t>& parts) {
+}  // namespace
+
+std::string part_list(const std::vector<std::int64_t>& parts) {
   const std::size_t shown = std::min(parts.size(), kMostListed);
   const std::vector<std::int64_t> first(parts.begin(), parts.begin() + shown);
   std::string text = internal::joined(
@@ -82,17 +92,6 @@ std::string listed(const std::vector<std::int64_t>& parts) {
   }
   return text;
 }
-
-void set_head(const internal::Sources& sources, StateFile& file) {
-  file.sources.clear();
-  for (const internal::SourceId& id : sources.ids()) {
-    file.sources.push_back(id.text());
-  }
-  file.part_count = sources.part_count();
-  file.parts = sources.parts();
-}
-
-}  // namespace
 
 std::vector<std::int64_t> StateFile::missing_parts() const {
   return internal::missing_parts(parts, part_count);
@@ -111,14 +110,19 @@ absl::StatusOr<StateFile> read_state_file(const std::string& path,
   StateFile file;
   file.path = path;
   file.metric = *std::move(metric);
-  set_head(head->sources, file);
+  for (const internal::SourceId& id : head->sources.ids()) {
+    file.sources.push_back(id.text());
+  }
+  file.part_count = head->sources.part_count();
+  file.parts = head->sources.parts();
   return file;
 }
 
 absl::StatusOr<StateFile> merge_state_files(
     const std::vector<std::string>& paths, bool partial,
     const Registry& registry) {
-  if (paths.empty()) return invalid("expected files to merge, got none");
+  if (paths.empty())
+    return invalid_argument("expected files to merge, got none");
   Merged merged;
   std::optional<StateFile> whole;
   for (const std::string& path : paths) {
@@ -133,18 +137,14 @@ absl::StatusOr<StateFile> merge_state_files(
     try {
       merge_into(whole->metric, file->metric);
     } catch (const std::exception& error) {
-      return invalid(path + ": " + sync::describe(error));
+      return invalid_argument(path + ": " + sync::describe(error));
     }
   }
-  const auto head =
-      internal::read_checkpoint_head(base_of(whole->metric).to_bytes());
-  if (!head.ok()) return head.status();
-  whole->path.clear();
-  set_head(head->sources, *whole);
+  merged.describe(*whole);
   const std::vector<std::int64_t> missing = whole->missing_parts();
   if (!missing.empty() && !partial) {
-    return invalid(c10::str("expected all of ", whole->part_count,
-                            " parts, missing ", listed(missing)));
+    return invalid_argument(c10::str("expected all of ", whole->part_count,
+                                     " parts, missing ", part_list(missing)));
   }
   return *std::move(whole);
 }

@@ -26,6 +26,9 @@ struct StateFile {
   std::vector<std::int64_t> missing_parts() const;
 };
 
+/// "0, 3 and 17 more".
+std::string part_list(const std::vector<std::int64_t>& parts);
+
 /// Errors: those of MetricBase::load and from_bytes.
 absl::StatusOr<StateFile> read_state_file(
     const std::string& path, const Registry& registry = builtin_registry());

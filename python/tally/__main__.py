@@ -16,7 +16,7 @@ import tempfile
 from tally._tables import TableError, table_kind, write_csv
 
 _BAD_INPUT = 2
-# What says how a text is to be read.
+# The options that say how a text is read.
 _OF_TEXTS = ("--delimiter", "--decimal", "--encoding")
 
 

@@ -78,7 +78,7 @@ def _of_array(array, numpy):
     if kind == "U" and array.ndim == 1 and array.dtype.itemsize:
         rows = numpy.ascontiguousarray(array)
         codes, firsts = classes.Functions.distinct_rows(
-            _memory(rows.ctypes.data, rows.nbytes, rows).reshape(-1, array.dtype.itemsize)
+            memory(rows.ctypes.data, rows.nbytes, rows).reshape(-1, array.dtype.itemsize)
         )
         return Coded(codes, rows[firsts.numpy()].tolist())
     if kind in "UTO":
@@ -92,7 +92,7 @@ def _of_array(array, numpy):
     # PyTorch warns of memory that is read-only, to which nothing writes here.
     dtype = torch.from_numpy(numpy.empty(0, array.dtype)).dtype
     array = numpy.ascontiguousarray(array)
-    return _memory(array.ctypes.data, array.nbytes, array, dtype).reshape(array.shape)
+    return memory(array.ctypes.data, array.nbytes, array, dtype).reshape(array.shape)
 
 
 def _of_series(series, numpy):
@@ -191,20 +191,20 @@ class _Released:
             _Release(self.structure.release)(ctypes.addressof(self.structure))
 
 
-def _memory(address, size, owner, dtype=torch.uint8):
+def memory(address, size, owner, dtype=torch.uint8):
     """A tensor of `size` bytes of memory, which is `owner`'s and stays."""
     if size == 0:
         return torch.empty(0, dtype=dtype)
-    memory = (ctypes.c_char * size).from_address(address)
-    memory.owner = owner
-    return torch.frombuffer(memory, dtype=dtype)
+    lent = (ctypes.c_char * size).from_address(address)
+    lent.owner = owner
+    return torch.frombuffer(lent, dtype=dtype)
 
 
 def _buffer(array, place, first, count, dtype, owner):
     """`count` numbers of a buffer from `first` on."""
     width = dtype.itemsize
     address = array.buffers[place] if count else 0
-    return _memory((address or 0) + first * width, count * width, owner, dtype)
+    return memory((address or 0) + first * width, count * width, owner, dtype)
 
 
 def _bits(array, place, owner):

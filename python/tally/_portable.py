@@ -52,8 +52,9 @@ def merge(states):
 
         whole = tally.merge(part.to_bytes() for part in parts)
 
-    The order given is that of ranks: the value is that of one process, or of any number of
-    ranks, that share the rows like this, to the last bit. The objects stay as they are.
+    They are merged in the order given, that of ranks: counts and rows are those of one
+    process to the last bit, sums of floating-point numbers to 1e-12. The objects stay as
+    they are.
     Raises ``ValueError`` for none, and for states of other metrics, by their place.
     """
     whole = None

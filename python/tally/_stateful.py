@@ -4,6 +4,7 @@ import ctypes
 
 import torch
 
+from tally._columns import memory
 from tally._errors import DistError, check_status, sync_error
 from tally._ranks import follow
 
@@ -118,12 +119,10 @@ def state_tensor(state):
     if len(view) == 0:
         return torch.empty(0, dtype=torch.uint8)
     if not isinstance(state, bytes):
-        return torch.frombuffer(view if not view.readonly else bytearray(view), dtype=torch.uint8)
+        return torch.frombuffer(bytearray(view) if view.readonly else view, dtype=torch.uint8)
     # PyTorch warns of memory that is read-only, to which nothing writes here.
     address = ctypes.cast(ctypes.c_char_p(state), ctypes.c_void_p).value
-    memory = (ctypes.c_char * len(state)).from_address(address)
-    memory.owner = state
-    return torch.frombuffer(memory, dtype=torch.uint8)
+    return memory(address, len(state), state)
 
 
 class _SyncContext:

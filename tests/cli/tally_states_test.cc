@@ -198,6 +198,26 @@ TEST_F(TallyStatesTest, MissingPartsAreSaid) {
               AllOf(HasSubstr("is of 2 parts"), HasSubstr("of 4 parts")));
 }
 
+TEST_F(TallyStatesTest, PartsWithoutRowsArePartsAsWell) {
+  const auto files = saved(2);
+  const std::string empty = folder_.path("empty"),
+                    other = folder_.path("other");
+  const auto save = [&](const std::string& to, const char* part) {
+    const Result result =
+        run_program(words(rows(0, 0), {"--save", to, "--part", part}));
+    EXPECT_EQ(result.status, 0) << result.errors;
+  };
+  save(empty, "1/2");
+  save(other, "1/3");
+  EXPECT_EQ(merge({files[0], empty}, all_).status, 0);
+  EXPECT_EQ(shown(all_)["sources"].size(), 1u);
+  EXPECT_EQ(shown(all_)["parts"]["held"], Json({0, 1}));
+  EXPECT_THAT(merge({files[1], empty}, all_).errors,
+              HasSubstr(empty + ": is part 1 of 2, which " + files[1]));
+  EXPECT_THAT(merge({files[0], other}, all_).errors,
+              HasSubstr(other + ": is of 3 parts"));
+}
+
 TEST_F(TallyStatesTest, OtherFilesAreRefused) {
   const auto files = saved(1);
   const std::string csv = folder_.write("r.csv", "metric,index,value\nx,,1\n");

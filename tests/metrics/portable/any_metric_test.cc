@@ -4,6 +4,8 @@
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <set>
@@ -345,6 +347,34 @@ TEST(SourcesTest, AreThoseOfAllThatWasMerged) {
   EXPECT_EQ(sources_of(all).ids().size(), 3u);
   all.reset();
   EXPECT_TRUE(sources_of(all).ids().empty());
+}
+
+TEST(SourcesTest, AreDrawnAnewByChildren) {
+  const auto draw = [] {
+    internal::Sources sources;
+    sources.note_update();
+    return sources.ids().front();
+  };
+  const internal::SourceId before = draw();
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const internal::SourceId own = draw();
+    ::_exit(::write(ends[1], &own, sizeof(own)) == sizeof(own) ? 0 : 1);
+  }
+  internal::SourceId of_child;
+  ASSERT_EQ(::read(ends[0], &of_child, sizeof(of_child)),
+            static_cast<ssize_t>(sizeof(of_child)));
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const internal::SourceId after = draw();
+  EXPECT_EQ(after.high, before.high);
+  EXPECT_FALSE(after == before);
+  EXPECT_NE(of_child.high, before.high);
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST(SourcesTest, CopiesGoOnAsTheirOwn) {
