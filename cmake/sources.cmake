@@ -31,6 +31,7 @@ set(TALLY_SYNC_HEADERS
     sync/duplicate.h
     sync/environment.h
     sync/errors.h
+    sync/exchange/byte_gather.h
     sync/exchange/contribution.h
     sync/exchange/exchange.h
     sync/exchange/readiness.h
@@ -71,6 +72,7 @@ set(TALLY_SYNC_SOURCES
     sync/communicator.cc
     sync/environment.cc
     sync/errors.cc
+    sync/exchange/byte_gather.cc
     sync/exchange/exchange.cc
     sync/exchange/exchange_headers.cc
     sync/exchange/gathered_states.cc

@@ -242,14 +242,25 @@ void Exchange::receive_slots() {
   result_.payloads_skipped = headers.all(
       [](const Header& h) { return (h.flags & flags::kCached) != 0; });
   if (result_.payloads_skipped) return;
-  const std::int64_t longest = headers.longest_payload();
-  if (longest > eager_bytes()) {
-    block_ = block_bytes(longest);
-    return;
-  }
+  has_round_2_ = headers.longest_payload() > eager_bytes();
+  if (has_round_2_) return;
   for (int r = 0; r < ranks; ++r) {
     result_.payloads.push_back(headers.eager_payload(r));
   }
+}
+
+void Exchange::start_round_2() {
+  std::vector<std::int64_t> blocks;
+  for (const std::int64_t size : sizes_) blocks.push_back(block_bytes(size));
+  const std::int64_t longest = *std::max_element(blocks.begin(), blocks.end());
+  make_ready(communicator_, {own_.label, sequence_, timeout_}, longest, [&] {
+    const int rank = communicator_.rank();
+    const at::Tensor own = padded(own_payload(), blocks[rank], own_.payload);
+    gather_.emplace(own, blocks, ByteGather::Gaps::kAllowed,
+                    communicator_.device(), rank);
+  });
+  named("payload",
+        [&] { transfer_ = gather_->start(communicator_, timeout_); });
 }
 
 // Finishes round 1 and starts round 2, if there is one.
@@ -257,15 +268,7 @@ void Exchange::advance() noexcept {
   if (std::exchange(advanced_, true)) return;
   try {
     receive_slots();
-    if (block_ == 0) return;
-    make_ready(communicator_, {own_.label, sequence_, timeout_}, block_, [&] {
-      const c10::Device device = communicator_.device();
-      input_ = padded(own_payload(), block_, own_.payload).to(device);
-      output_ = bytes_on(device, communicator_.size() * block_);
-    });
-    named("payload", [&] {
-      transfer_ = communicator_.start_all_gather(input_, output_, timeout_);
-    });
+    if (has_round_2_) start_round_2();
   } catch (...) {
     error_ = std::current_exception();
     communicator_.give_up(error_);
@@ -315,13 +318,12 @@ Contributions Exchange::finish_in_use() {
   session_.background.advance();
   advance();
   if (error_) std::rethrow_exception(error_);
-  if (block_ == 0) return std::move(result_);
+  if (!has_round_2_) return std::move(result_);
   named("payload", [&] { transfer_.wait(); });
-  result_.storage = output_.cpu();
-  for (size_t r = 0; r < sizes_.size(); ++r) {
-    result_.payloads.emplace_back(
-        chars(result_.storage) + static_cast<std::int64_t>(r) * block_,
-        static_cast<size_t>(sizes_[r]));
+  result_.storage = gather_->take().cpu();
+  for (int r = 0; r < communicator_.size(); ++r) {
+    result_.payloads.emplace_back(chars(result_.storage) + gather_->begin(r),
+                                  static_cast<size_t>(sizes_[r]));
   }
   // Also where nobody asks for the result.
   or_give_up(communicator_, [&] {

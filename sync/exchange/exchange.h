@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tally/sync/communicator.h"
+#include "tally/sync/exchange/byte_gather.h"
 #include "tally/sync/exchange/contribution.h"
 #include "tally/sync/exchange/session.h"
 
@@ -23,10 +25,10 @@ namespace tally::sync::internal {
 /// size depends only on the number of ranks, ranks that disagree on anything
 /// can still communicate: every rank sees all headers, detects the same error
 /// and throws the same SyncError, and the group remains usable. Round 2 gathers
-/// the payloads, padded to the longest, if any did not fit.
-/// docs/sync_protocol.md has the details. If they are long, the ranks first
-/// tell each other whether they have the memory; any other failure of a rank to
-/// complete its part immediately makes the group unusable.
+/// the payloads if any did not fit. docs/sync_protocol.md has the details. If
+/// they are long, the ranks first tell each other whether they have the memory;
+/// any other failure of a rank to complete its part immediately makes the group
+/// unusable.
 ///
 /// Collective. On a rank that passed a `failure` it returns no payloads and
 /// does not throw for it. Errors name the contribution's label, sequence and
@@ -73,6 +75,7 @@ class Exchange final : private Background {
   void advance() noexcept override;
   Contributions finish_in_use();
   void receive_slots();
+  void start_round_2();
   template <class Call>
   void named(const char* phase, const Call& call) const;
 
@@ -87,12 +90,11 @@ class Exchange final : private Background {
   std::exception_ptr error_;
   at::Tensor slot_;
   at::Tensor slots_;
-  std::int64_t block_ = 0;  // of round 2; 0: no round 2
   std::vector<std::int64_t> sizes_;
   std::vector<std::uint32_t> checksums_;
   Contributions result_;
-  at::Tensor input_;
-  at::Tensor output_;
+  bool has_round_2_ = false;
+  std::optional<ByteGather> gather_;  // of round 2
   Transfer transfer_;
 };
 

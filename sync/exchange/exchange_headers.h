@@ -17,7 +17,7 @@
 namespace tally::sync::internal {
 
 inline constexpr std::uint32_t kMagic = 0x594c4154;  // "TALY"
-inline constexpr std::uint16_t kProtocol = 2;
+inline constexpr std::uint16_t kProtocol = 3;
 
 struct Header {
   std::uint32_t magic;
@@ -69,9 +69,9 @@ inline const char* chars(const at::Tensor& bytes) {
   return static_cast<const char*>(bytes.const_data_ptr());
 }
 
-/// The length to which payloads are padded.
-inline std::int64_t block_bytes(std::int64_t longest) {
-  return (longest + 63) / 64 * 64;
+/// The length to which a payload is padded, so that the next one is aligned.
+inline std::int64_t block_bytes(std::int64_t payload) {
+  return (payload + 63) / 64 * 64;
 }
 
 /// A CPU tensor padded with zeros. Without padding, it refers to `bytes` if

@@ -7,6 +7,7 @@
 #include <exception>
 #include <limits>
 #include <new>
+#include <numeric>
 #include <utility>
 
 #include "tally/state/codec.h"
@@ -271,10 +272,6 @@ void GatheredStates::merge_rank(States& into, States from, size_t rank) const {
   }
 }
 
-std::int64_t GatheredStates::Large::most_rows() const {
-  return *std::max_element(rows.begin(), rows.end());
-}
-
 void GatheredStates::prepare(Large& large) const {
   const Field own = items_[large.item].state.fields()[large.field];
   if (own.kind != Field::Kind::kRows) {
@@ -284,14 +281,15 @@ void GatheredStates::prepare(Large& large) const {
                       .to(large.device);
     return;
   }
-  std::vector<std::int64_t> sizes = large.sizes;
-  sizes.insert(sizes.begin(), large.most_rows());
-  const auto rank = static_cast<size_t>(communicator_.rank());
-  large.gather.emplace(
-      large.rows[rank] > 0 ? own.as_rows().tensor() : at::Tensor(),
-      std::move(sizes),
-      at::TensorOptions().dtype(large.dtype).device(large.device),
-      communicator_.size());
+  std::int64_t row_bytes =
+      static_cast<std::int64_t>(c10::elementSize(large.dtype));
+  for (const std::int64_t size : large.sizes) row_bytes *= size;
+  std::vector<std::int64_t> bytes;
+  for (const std::int64_t rows : large.rows) bytes.push_back(rows * row_bytes);
+  const int rank = communicator_.rank();
+  large.gather.emplace(bytes[rank] > 0 ? own.as_rows().tensor() : at::Tensor(),
+                       std::move(bytes), ByteGather::Gaps::kNone, large.device,
+                       rank);
 }
 
 void GatheredStates::prepare_large() {
@@ -300,10 +298,9 @@ void GatheredStates::prepare_large() {
     std::string what =
         item.label + "'s " + item.identity.fields()[large.field].name;
     if (!large.rows.empty()) {
-      const auto rank = std::max_element(large.rows.begin(), large.rows.end()) -
-                        large.rows.begin();
-      what += c10::str(", of which rank ", rank, " has ", large.most_rows(),
-                       " rows");
+      const auto most = std::max_element(large.rows.begin(), large.rows.end());
+      what += c10::str(", of which rank ", most - large.rows.begin(), " has ",
+                       *most, " rows");
     }
     made_for(what, [&] { prepare(large); });
   }
@@ -313,7 +310,8 @@ void GatheredStates::move_large(Communicator& communicator, Timeout timeout) {
   for (Large& large : large_) {
     try {
       if (large.gather) {
-        large.whole = large.gather->run(communicator, timeout);
+        large.gather->start(communicator, timeout).wait();
+        large.whole = large.gather->take();
       } else {
         communicator.all_reduce(large.whole, ReduceOp::kSum, timeout);
       }
@@ -330,23 +328,25 @@ void GatheredStates::move_large(Communicator& communicator, Timeout timeout) {
 
 // With the few of ranks that did not leave them out.
 at::Tensor GatheredStates::all_rows(Large& large) const {
-  at::Tensor whole = std::exchange(large.whole, at::Tensor());
-  const std::int64_t most = large.most_rows();
-  if (std::all_of(large.rows.begin(), large.rows.end(),
-                  [&](std::int64_t n) { return n == most; })) {
-    return whole;
-  }
+  std::vector<std::int64_t> sizes = large.sizes;
+  sizes.insert(
+      sizes.begin(),
+      std::accumulate(large.rows.begin(), large.rows.end(), std::int64_t{0}));
+  const at::Tensor whole =
+      std::exchange(large.whole, at::Tensor()).view(large.dtype).view(sizes);
   std::vector<at::Tensor> parts;
+  std::int64_t begin = 0;
+  bool any_few = false;
   for (size_t r = 0; r < ranks_.size(); ++r) {
-    const Field few = ranks_[r][large.item].fields()[large.field];
-    if (few.as_rows().defined()) {
-      parts.push_back(few.as_rows().tensor().to(whole.device()));
+    const Rows few = ranks_[r][large.item].fields()[large.field].as_rows();
+    if (few.size() > 0) {
+      parts.push_back(few.tensor().to(whole.device()));
+      any_few = true;
     }
-    if (large.rows[r] == 0) continue;
-    parts.push_back(
-        whole.narrow(0, static_cast<std::int64_t>(r) * most, large.rows[r]));
+    parts.push_back(whole.narrow(0, begin, large.rows[r]));
+    begin += large.rows[r];
   }
-  return at::cat(parts);
+  return any_few ? at::cat(parts) : whole;
 }
 
 void GatheredStates::complete(States& states) {

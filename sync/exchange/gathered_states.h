@@ -48,8 +48,8 @@ class GatheredStates {
   /// possible: only complete() may follow.
   States fold_away();
   void merge_rank(States& into, States from, size_t rank) const;
-  /// Prepares moving the data left out of the payloads, by one collective each:
-  /// sums are reduced, rows gathered without copying them first.
+  /// Prepares moving the data left out of the payloads, each by itself: sums
+  /// are reduced, rows gathered without copying them first.
   void prepare_large();
   void move_large(Communicator& communicator, Timeout timeout);
   /// Moves that data to its place in `states`.
@@ -63,12 +63,10 @@ class GatheredStates {
     size_t field;
     std::vector<std::int64_t> sizes;  // of rows: of each of them
     at::ScalarType dtype;
-    c10::Device device;                  // where it is moved
-    std::vector<std::int64_t> rows;      // by rank; of those that left them out
-    std::optional<PaddedGather> gather;  // of rows
-    at::Tensor whole;                    // the sum, or all rows of the gather
-
-    std::int64_t most_rows() const;
+    c10::Device device;                // where it is moved
+    std::vector<std::int64_t> rows;    // by rank; of those that left them out
+    std::optional<ByteGather> gather;  // of rows
+    at::Tensor whole;                  // the sum, or the rows of the gather
   };
 
   void decode(std::string_view payload, const at::Tensor& storage);

@@ -123,39 +123,36 @@ struct Gathered {
   std::vector<bool> large;
 };
 
-// Gathers those that are too large, in one collective.
+// Gathers those that are too large.
 void move_large(const Call& call, const at::Tensor& own,
                 const TensorAgreement& agreement, Gathered& gathered) {
   std::vector<at::Tensor>& slots = gathered.slots;
   const std::vector<bool>& large = gathered.large;
-  std::int64_t block = 0;
-  std::size_t of = 0;
+  std::vector<std::int64_t> bytes;
   for (std::size_t r = 0; r < slots.size(); ++r) {
-    if (!large[r] || slots[r].numel() <= block) continue;
-    block = slots[r].numel();
-    of = r;
+    bytes.push_back(large[r] ? static_cast<std::int64_t>(slots[r].nbytes())
+                             : 0);
   }
-  if (block == 0) return;
-  const auto options = at::TensorOptions()
-                           .dtype(slots[of].scalar_type())
-                           .device(agreement.device);
+  const auto of = std::max_element(bytes.begin(), bytes.end()) - bytes.begin();
+  if (bytes[of] == 0) return;
   const bool mine = large[static_cast<std::size_t>(call.rank())];
-  std::optional<PaddedGather> gather;
+  std::optional<ByteGather> gather;
   make_ready(call, agreement, kAnnouncedBytes, [&] {
     made_for(c10::str("rank ", of, "'s ", slots[of].scalar_type(), ' ',
                       slots[of].sizes()),
              [&] {
-               gather.emplace(mine ? flat(own) : at::Tensor(),
-                              std::vector<std::int64_t>{block}, options,
-                              call.size());
+               gather.emplace(mine ? own : at::Tensor(), bytes,
+                              ByteGather::Gaps::kAllowed, agreement.device,
+                              call.rank());
              });
   });
-  const at::Tensor output = gather->run(*call.communicator, call.timeout);
+  gather->start(*call.communicator, call.timeout).wait();
+  const at::Tensor all = gather->take();
   for (std::size_t r = 0; r < slots.size(); ++r) {
     if (!large[r]) continue;
-    const auto first = static_cast<std::int64_t>(r) * block;
     // Tensors of their own for autograd, though they share memory.
-    slots[r] = output.narrow(0, first, slots[r].numel())
+    slots[r] = all.narrow(0, gather->begin(static_cast<int>(r)), bytes[r])
+                   .view(slots[r].scalar_type())
                    .view(slots[r].sizes())
                    .variable_data();
   }

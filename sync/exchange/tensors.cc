@@ -1,7 +1,6 @@
 #include "tally/sync/exchange/tensors.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cstring>
@@ -178,25 +177,6 @@ at::Tensor shape_of(const at::Tensor& tensor) {
   std::vector<std::int64_t> sizes = tensor.sizes().vec();
   sizes.insert(sizes.begin(), 0);
   return at::empty(sizes, tensor.scalar_type());
-}
-
-PaddedGather::PaddedGather(const at::Tensor& own,
-                           std::vector<std::int64_t> sizes,
-                           const at::TensorOptions& options, int ranks) {
-  if (own.defined()) input_ = plain(own).to(options.device());
-  if (!own.defined() || own.size(0) < sizes[0]) {
-    const at::Tensor padded = at::zeros(sizes, options);
-    if (own.defined()) padded.narrow(0, 0, own.size(0)).copy_(input_);
-    input_ = padded;
-  }
-  sizes[0] *= ranks;
-  output_ = at::empty(sizes, options);
-}
-
-at::Tensor PaddedGather::run(Communicator& communicator, Timeout timeout) {
-  communicator.all_gather(input_, output_, timeout);
-  input_ = at::Tensor();
-  return std::move(output_);
 }
 
 Parcel::Parcel(std::string_view payload) {

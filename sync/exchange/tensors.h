@@ -90,21 +90,6 @@ void pack(const std::vector<at::Tensor>& tensors, TensorOffer& offer);
 /// additional first dimension of size 0.
 at::Tensor shape_of(const at::Tensor& tensor);
 
-/// A gather of every rank's rows, padded with zeros to `sizes` and
-/// concatenated; this rank contributes those of `own`, none if it is undefined.
-/// On the device of `options`. The constructor allocates all memory.
-class PaddedGather {
- public:
-  PaddedGather(const at::Tensor& own, std::vector<std::int64_t> sizes,
-               const at::TensorOptions& options, int ranks);
-  /// Runs it in one collective.
-  at::Tensor run(Communicator& communicator, Timeout timeout);
-
- private:
-  at::Tensor input_;
-  at::Tensor output_;
-};
-
 /// The output of pack().
 struct Parcel {
   /// Throws c10::ValueError for anything else.

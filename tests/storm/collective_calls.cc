@@ -50,7 +50,7 @@ std::string gather(unsigned seed) {
   const std::int64_t limit = row_limit(draw);
   // All ranks' rows have to be many for them to travel by themselves.
   const std::int64_t rows =
-      limit > 2000 ? limit + draw.own(9) : draw.own(limit);
+      limit > 2000 ? limit * (1 + draw.own(3)) + draw.own(9) : draw.own(limit);
   const at::Tensor x = leaf(draw.values({rows, kColumns}));
   return with_gradient(
       x, [&] { return at::cat(sync::gather_all_tensors(x, flow)); });

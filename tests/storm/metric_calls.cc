@@ -35,9 +35,11 @@ constexpr Subject kSubjects[] = {
 };
 
 std::vector<at::Tensor> batch_of(Inputs inputs, Draw& draw) {
-  // Few rows mostly, sometimes none, sometimes so many that they travel alone.
+  // Few rows mostly, sometimes none, sometimes so many that they travel alone,
+  // of which ranks may have different numbers.
   const bool many = draw.shared(8) == 0 && !draw.draws_few_rows();
-  const std::int64_t rows = many ? 70'000 + draw.own(9) : draw.own(7);
+  const std::int64_t rows =
+      many ? 70'000 * draw.own(4) + draw.own(9) : draw.own(7);
   switch (inputs) {
     case Inputs::kValues:
       return {draw.values({rows})};

@@ -43,6 +43,12 @@ struct State {
   void fields(Fields& f) { f("sum", sum)("rows", rows); }
 };
 
+struct Whole {
+  Rows rows;
+  void fields(Fields& f) { f("rows", rows); }
+  void compact() {}
+};
+
 using Arm = std::function<void()>;
 
 bool sync_is_right(const Group& group, std::int64_t size, GradientFlow flow,
@@ -155,6 +161,27 @@ const std::vector<Case>& cases() {
          return sync_is_right(group, own.numel(), GradientFlow::kDetached, arm);
        },
        true},
+      // All numbers are on one rank, in a state that travels whole.
+      {"UnevenStates",
+       [](const Group& group, const auto& own, const auto&, const Arm& arm) {
+         Whole state;
+         if (group->rank() == 1) state.rows = Rows(own);
+         const SyncItem item{"metric", "Metric()", AnyState::of(state),
+                             AnyState(state_ops<Whole>()), 1};
+         arm();
+         const SyncResult result = sync_states({item}, group, {});
+         const at::Tensor rows =
+             result.states.front().get<Whole>().rows.tensor();
+         return rows.numel() == own.numel() && is(rows, 2);
+       },
+       true},
+      {"UnevenGather",
+       [](const Group& group, const auto& own, const auto&, const Arm& arm) {
+         arm();
+         const auto all =
+             gather_all_tensors(group->rank() == 1 ? own : own.narrow(0, 0, 1));
+         return is(all[0], 1) && is(all[1], 2) && is(all[2], 3);
+       }},
       {"StatesWithGraph",
        [](const Group& group, const auto& own, const auto&, const Arm& arm) {
          return sync_is_right(group, own.numel(), GradientFlow::kReplicated,

@@ -138,7 +138,7 @@ TEST(PairedTest, MovesLargeTensorsOfTheCollectivesThere) {
     EXPECT_THAT(pair.accelerator->calls,
                 ElementsAre("all_reduce", "all_reduce", "broadcast",
                             "start_send_receive", "wait", "all_reduce",
-                            "all_to_all", "all_gather"));
+                            "all_to_all", "start_all_gather", "wait"));
   });
 }
 
@@ -173,7 +173,7 @@ TEST(PairedTest, ReducesAndGathersLargeStatesWhereTheyAre) {
     // Two more: the ranks' slots, and what they say of their memory.
     EXPECT_EQ(pair.both->collectives(), 6);
     EXPECT_THAT(pair.accelerator->calls,
-                UnorderedElementsAre("all_gather", "all_reduce"));
+                UnorderedElementsAre("start_all_gather", "wait", "all_reduce"));
     const auto& here = result.states[0].get<State>();
     EXPECT_EQ(here.rows.tensor().numel(), 2 * kMany);
     EXPECT_EQ(here.sum.sum().item<std::int64_t>(), 2 * kMany);
