@@ -163,6 +163,7 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/curves/curve_state.h
     metrics/classification/curves/curve_view.h
     metrics/classification/curves/fixed_rates.h
+    metrics/classification/curves/point_limit.h
     metrics/classification/equal_error_rate.h
     metrics/classification/exact_match.h
     metrics/classification/f_score.h
@@ -519,6 +520,7 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/curves/curve_sampling.cc
     metrics/classification/curves/curve_values.cc
     metrics/classification/curves/label_curve.cc
+    metrics/classification/curves/point_limit.cc
     metrics/classification/curves/score_counts.cc
     metrics/classification/curves/weighted_scores.cc
     metrics/classification/exact_match.cc

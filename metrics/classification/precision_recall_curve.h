@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tally/metrics/classification/curves/curve.h"
+#include "tally/metrics/classification/curves/point_limit.h"
 #include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
@@ -30,11 +31,14 @@ struct PrecisionRecall {
   }
 };
 
-/// `Base`, and the precision if nothing is predicted as positive.
+/// `Base`, how many points are returned, and the precision if nothing is
+/// predicted as positive.
 template <class Base, class Derived>
-class ZeroDivisionOptions : public Base {
+class ZeroDivisionOptions : public PointLimitOptions<Base, Derived> {
+  using Limited = PointLimitOptions<Base, Derived>;
+
  public:
-  using Base::Base;
+  using Limited::Limited;
 
   /// The precision at thresholds that no score reaches: 0, 1 or NaN.
   /// Default: NaN.
@@ -43,12 +47,12 @@ class ZeroDivisionOptions : public Base {
 
  public:
   void visit(OptionVisitor& v) {
-    Base::visit(v);
+    Limited::visit(v);
     v("zero_division", zero_division_, OptionRole::kValue,
       internal::words::kZeroDivision);
   }
   void validate(const char* metric) const {
-    Base::validate(metric);
+    Limited::validate(metric);
     TORCH_CHECK_VALUE(!(zero_division_ < 0 || zero_division_ > 1), metric,
                       ": expected zero_division in [0, 1] or NaN, got ",
                       zero_division_);
@@ -95,7 +99,7 @@ struct MultilabelPrecisionRecallCurveOptions
 ///
 /// Result: precision and recall [K + 1] and thresholds [K] for K distinct
 /// scores or, with thresholds, K of them; thresholds are probabilities (with
-/// kScores, scores).
+/// kScores, scores). With max_points, about as many of these points.
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
 /// summed histogram, whose size does not depend on the data.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tally/metrics/classification/curves/curve.h"
+#include "tally/metrics/classification/curves/point_limit.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -31,21 +32,27 @@ struct RocCurve {
 };
 
 /// Options of BinaryROC.
-struct BinaryROCOptions : BinaryCurveOptions<BinaryROCOptions> {};
+struct BinaryROCOptions
+    : PointLimitOptions<BinaryCurveOptions<BinaryROCOptions>,
+                        BinaryROCOptions> {};
 
 /// Options of MulticlassROC; the average is kNone, kMicro or kMacro.
 struct MulticlassROCOptions
-    : AveragedCurveOptions<MulticlassCurveOptions, MulticlassROCOptions,
-                           Average::kNone> {
-  using AveragedCurveOptions::AveragedCurveOptions;
+    : PointLimitOptions<
+          AveragedCurveOptions<MulticlassCurveOptions, MulticlassROCOptions,
+                               Average::kNone>,
+          MulticlassROCOptions> {
+  using PointLimitOptions::PointLimitOptions;
   void validate(const char* metric) const;
 };
 
 /// Options of MultilabelROC; the average is kNone, kMicro or kMacro.
 struct MultilabelROCOptions
-    : AveragedCurveOptions<MultilabelCurveOptions, MultilabelROCOptions,
-                           Average::kNone> {
-  using AveragedCurveOptions::AveragedCurveOptions;
+    : PointLimitOptions<
+          AveragedCurveOptions<MultilabelCurveOptions, MultilabelROCOptions,
+                               Average::kNone>,
+          MultilabelROCOptions> {
+  using PointLimitOptions::PointLimitOptions;
   void validate(const char* metric) const;
 };
 
@@ -60,7 +67,7 @@ struct MultilabelROCOptions
 ///
 /// Result: fpr, tpr and thresholds, each [K + 1] for K distinct scores or, with
 /// thresholds, K of them; thresholds are probabilities (with kScores, scores),
-/// +infinity first.
+/// +infinity first. With max_points, about as many of these points.
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
 /// summed histogram, whose size does not depend on the data.

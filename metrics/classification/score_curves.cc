@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,10 +18,34 @@ namespace classification = internal::classification;
 namespace {
 
 using classification::CurvePoints;
+using Limit = std::optional<std::int64_t>;
 
 bool has_one_curve(const classification::CurveView& view, Average average) {
   return average == Average::kMicro ||
          view.shape.task == CurveShape::Task::kBinary;
+}
+
+// The points with these numbers; before the first is that of no threshold, 0.
+void keep(CurvePoints& points, const std::vector<std::size_t>& numbers) {
+  if (numbers.size() == points.size() + 1) return;
+  std::vector<std::size_t> places;
+  for (const std::size_t number : numbers) {
+    if (number > 0) places.push_back(number - 1);
+  }
+  for (auto* values : {&points.thresholds, &points.tp, &points.fp}) {
+    *values = classification::selected(*values, places);
+  }
+}
+
+void limit_roc(CurvePoints& points, Limit limit) {
+  if (!limit) return;
+  const auto kept = classification::kept_of_rising(
+      points.size() + 1, *limit, [&](std::size_t i) {
+        const double fp = i == 0 ? 0 : points.fp[i - 1];
+        const double tp = i == 0 ? 0 : points.tp[i - 1];
+        return std::pair(fp / points.negatives, tp / points.positives);
+      });
+  keep(points, kept);
 }
 
 RocCurve roc_rows(const std::vector<CurvePoints>& curves, bool one_curve) {
@@ -82,7 +108,7 @@ class Line {
   std::size_t next_ = 0;
 };
 
-RocCurve mean_roc(const std::vector<CurvePoints>& curves) {
+RocCurve mean_roc(const std::vector<CurvePoints>& curves, Limit limit) {
   std::vector<double> places;
   std::vector<Line> lines;
   bool has_nan = false;
@@ -118,16 +144,41 @@ RocCurve mean_roc(const std::vector<CurvePoints>& curves) {
       tpr.push_back(sum / count);
     }
   }
+  if (limit) {
+    const auto kept = classification::kept_of_rising(
+        fpr.size(), *limit,
+        [&](std::size_t i) { return std::pair(fpr[i], tpr[i]); });
+    fpr = classification::selected(fpr, kept);
+    tpr = classification::selected(tpr, kept);
+  }
   const std::vector<double> thresholds(fpr.size(), internal::kNaN);
   return {internal::tensor_of(fpr), internal::tensor_of(tpr),
           internal::tensor_of(thresholds)};
 }
 
-RocCurve roc_of(const classification::CurveView& view, Average average) {
-  const std::vector<CurvePoints> curves =
-      classification::all_points(view, average);
-  if (average == Average::kMacro) return mean_roc(curves);
+RocCurve roc_of(const classification::CurveView& view, Average average,
+                Limit limit) {
+  std::vector<CurvePoints> curves = classification::all_points(view, average);
+  if (average == Average::kMacro) return mean_roc(curves, limit);
+  for (CurvePoints& points : curves) limit_roc(points, limit);
   return roc_rows(curves, has_one_curve(view, average));
+}
+
+double precision_of(double tp, double fp, double zero_division) {
+  return tp + fp == 0 ? zero_division : tp / (tp + fp);
+}
+
+void limit_precision_recall(CurvePoints& points, double zero_division,
+                            Limit limit) {
+  if (!limit) return;
+  const auto kept = classification::kept_of_any(
+      points.size() + 1, *limit, [&](std::size_t i) {
+        if (i == 0) return std::pair(0.0, 1.0);
+        const double tp = points.tp[i - 1];
+        return std::pair(tp / points.positives,
+                         precision_of(tp, points.fp[i - 1], zero_division));
+      });
+  keep(points, kept);
 }
 
 PrecisionRecall precision_recall_rows(const std::vector<CurvePoints>& curves,
@@ -146,9 +197,8 @@ PrecisionRecall precision_recall_rows(const std::vector<CurvePoints>& curves,
     const std::size_t size = points.size();
     for (std::size_t i = 0; i < size; ++i) {
       const std::size_t from = size - 1 - i;
-      const double predicted = points.tp[from] + points.fp[from];
       precision.row(c)[i] =
-          predicted == 0 ? zero_division : points.tp[from] / predicted;
+          precision_of(points.tp[from], points.fp[from], zero_division);
       recall.row(c)[i] = points.tp[from] / points.positives;
       thresholds.row(c)[i] = points.thresholds[from];
     }
@@ -192,7 +242,8 @@ class Steps {
   std::size_t next_ = 0;
 };
 
-PrecisionRecall mean_precision_recall(const std::vector<CurvePoints>& curves) {
+PrecisionRecall mean_precision_recall(const std::vector<CurvePoints>& curves,
+                                      Limit limit) {
   std::vector<Steps> classes;
   std::vector<double> recalls;
   bool has_nan = false;
@@ -218,18 +269,32 @@ PrecisionRecall mean_precision_recall(const std::vector<CurvePoints>& curves) {
   }
   std::reverse(recalls.begin(), recalls.end());
   std::reverse(precisions.begin(), precisions.end());
-  const std::vector<double> thresholds(recalls.size(), internal::kNaN);
   recalls.push_back(0);
   precisions.push_back(1);
+  if (limit) {
+    const auto kept = classification::kept_of_any(
+        recalls.size(), *limit,
+        [&](std::size_t i) { return std::pair(recalls[i], precisions[i]); });
+    recalls = classification::selected(recalls, kept);
+    precisions = classification::selected(precisions, kept);
+  }
+  const std::vector<double> thresholds(recalls.size() - 1, internal::kNaN);
   return {internal::tensor_of(precisions), internal::tensor_of(recalls),
           internal::tensor_of(thresholds)};
 }
 
-PrecisionRecall precision_recall_of(const classification::CurveView& view,
-                                    Average average, double zero_division) {
-  const std::vector<CurvePoints> curves =
-      classification::all_points(view, average);
-  if (average == Average::kMacro) return mean_precision_recall(curves);
+template <class Options>
+PrecisionRecall precision_recall_of(const CurveState& state,
+                                    const Options& options, Average average) {
+  const classification::CurveView view(state, options);
+  const double zero_division = options.zero_division();
+  std::vector<CurvePoints> curves = classification::all_points(view, average);
+  if (average == Average::kMacro) {
+    return mean_precision_recall(curves, options.max_points());
+  }
+  for (CurvePoints& points : curves) {
+    limit_precision_recall(points, zero_division, options.max_points());
+  }
   return precision_recall_rows(curves, has_one_curve(view, average),
                                zero_division);
 }
@@ -237,25 +302,27 @@ PrecisionRecall precision_recall_of(const classification::CurveView& view,
 }  // namespace
 
 void MulticlassROCOptions::validate(const char* metric) const {
-  AveragedCurveOptions::validate(metric);
+  PointLimitOptions::validate(metric);
   classification::check_curve_average(metric, average());
 }
 
 void MultilabelROCOptions::validate(const char* metric) const {
-  AveragedCurveOptions::validate(metric);
+  PointLimitOptions::validate(metric);
   classification::check_curve_average(metric, average());
 }
 
 RocCurve BinaryROC::evaluate(const State& state) const {
-  return roc_of({state, options()}, Average::kNone);
+  return roc_of({state, options()}, Average::kNone, options().max_points());
 }
 
 RocCurve MulticlassROC::evaluate(const State& state) const {
-  return roc_of({state, options()}, options().average());
+  return roc_of({state, options()}, options().average(),
+                options().max_points());
 }
 
 RocCurve MultilabelROC::evaluate(const State& state) const {
-  return roc_of({state, options()}, options().average());
+  return roc_of({state, options()}, options().average(),
+                options().max_points());
 }
 
 void MulticlassPrecisionRecallCurveOptions::validate(const char* metric) const {
@@ -269,20 +336,17 @@ void MultilabelPrecisionRecallCurveOptions::validate(const char* metric) const {
 }
 
 PrecisionRecall BinaryPrecisionRecallCurve::evaluate(const State& state) const {
-  return precision_recall_of({state, options()}, Average::kNone,
-                             options().zero_division());
+  return precision_recall_of(state, options(), Average::kNone);
 }
 
 PrecisionRecall MulticlassPrecisionRecallCurve::evaluate(
     const State& state) const {
-  return precision_recall_of({state, options()}, options().average(),
-                             options().zero_division());
+  return precision_recall_of(state, options(), options().average());
 }
 
 PrecisionRecall MultilabelPrecisionRecallCurve::evaluate(
     const State& state) const {
-  return precision_recall_of({state, options()}, options().average(),
-                             options().zero_division());
+  return precision_recall_of(state, options(), options().average());
 }
 
 template class MetricOf<BinaryPrecisionRecallCurve, BinaryCurve,
