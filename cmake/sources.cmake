@@ -142,6 +142,7 @@ set(TALLY_METRICS_HEADERS
     metrics/checkpoint/file.h
     metrics/checkpoint/rank_checkpoint.h
     metrics/classification/accuracy.h
+    metrics/classification/area_bounds.h
     metrics/classification/auroc.h
     metrics/classification/average_precision.h
     metrics/classification/balanced_accuracy.h
@@ -506,6 +507,7 @@ set(TALLY_METRICS_SOURCES
     metrics/checkpoint/write_checkpoint.cc
     metrics/classification/accuracy.cc
     metrics/classification/agreement.cc
+    metrics/classification/area_bounds.cc
     metrics/classification/calibration_error.cc
     metrics/classification/class_rates.cc
     metrics/classification/confusion_matrix.cc

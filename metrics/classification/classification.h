@@ -1,8 +1,9 @@
 #pragma once
 
 /// Classification metrics.
-#include "tally/metrics/classification/accuracy.h"  // IWYU pragma: export
-#include "tally/metrics/classification/auroc.h"     // IWYU pragma: export
+#include "tally/metrics/classification/accuracy.h"     // IWYU pragma: export
+#include "tally/metrics/classification/area_bounds.h"  // IWYU pragma: export
+#include "tally/metrics/classification/auroc.h"        // IWYU pragma: export
 #include "tally/metrics/classification/average_precision.h"  // IWYU pragma: export
 #include "tally/metrics/classification/balanced_accuracy.h"  // IWYU pragma: export
 #include "tally/metrics/classification/brier_score.h"  // IWYU pragma: export

@@ -32,16 +32,19 @@ void add_curves(Registry& r) {
   r.add<BinaryAUROC, MulticlassAUROC, MultilabelAUROC, BinaryAveragePrecision,
         MulticlassAveragePrecision, MultilabelAveragePrecision, BinaryEER,
         MulticlassEER, MultilabelEER, BinaryLogAUC, MulticlassLogAUC,
-        MultilabelLogAUC, BinaryROC, MulticlassROC, MultilabelROC,
-        BinaryPrecisionRecallCurve, MulticlassPrecisionRecallCurve,
-        MultilabelPrecisionRecallCurve, BinaryRecallAtFixedPrecision,
-        MulticlassRecallAtFixedPrecision, MultilabelRecallAtFixedPrecision,
-        BinaryPrecisionAtFixedRecall, MulticlassPrecisionAtFixedRecall,
-        MultilabelPrecisionAtFixedRecall, BinarySensitivityAtSpecificity,
-        MulticlassSensitivityAtSpecificity, MultilabelSensitivityAtSpecificity,
-        BinarySpecificityAtSensitivity, MulticlassSpecificityAtSensitivity,
-        MultilabelSpecificityAtSensitivity, MultilabelCoverageError,
-        MultilabelRankingAveragePrecision, MultilabelRankingLoss>();
+        MultilabelLogAUC, BinaryAUROCBounds, MulticlassAUROCBounds,
+        MultilabelAUROCBounds, BinaryAveragePrecisionBounds,
+        MulticlassAveragePrecisionBounds, MultilabelAveragePrecisionBounds,
+        BinaryROC, MulticlassROC, MultilabelROC, BinaryPrecisionRecallCurve,
+        MulticlassPrecisionRecallCurve, MultilabelPrecisionRecallCurve,
+        BinaryRecallAtFixedPrecision, MulticlassRecallAtFixedPrecision,
+        MultilabelRecallAtFixedPrecision, BinaryPrecisionAtFixedRecall,
+        MulticlassPrecisionAtFixedRecall, MultilabelPrecisionAtFixedRecall,
+        BinarySensitivityAtSpecificity, MulticlassSensitivityAtSpecificity,
+        MultilabelSensitivityAtSpecificity, BinarySpecificityAtSensitivity,
+        MulticlassSpecificityAtSensitivity, MultilabelSpecificityAtSensitivity,
+        MultilabelCoverageError, MultilabelRankingAveragePrecision,
+        MultilabelRankingLoss>();
 }
 
 }  // namespace tally::internal

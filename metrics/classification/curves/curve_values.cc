@@ -77,6 +77,31 @@ double sum_of_precisions(const RankedScores<Key>& ranked) {
   return ranked.sum_of_precisions();
 }
 
+// 1 / (below + 1) + ... + 1 / (below + count), for whole numbers.
+double sum_of_inverses(double below, double count) {
+  // From here on four terms of Euler's and Maclaurin's formula suffice.
+  constexpr double kLarge = 256;
+  double sum = 0;
+  for (; count > 0 && (below < kLarge || count < kLarge); --count) {
+    sum += 1 / ++below;
+  }
+  if (count == 0) return sum;
+  const auto rest = [](double n) {
+    const double square = 1 / (n * n);
+    return 0.5 / n - square / 12 + square * square / 120;
+  };
+  return sum + std::log1p(count / below) + rest(below + count) - rest(below);
+}
+
+// The sum of the precisions at positives that come one by one behind tp others
+// and fp negatives.
+double one_by_one(double tp, double fp, double positives, bool are_weights) {
+  if (fp == 0) return positives;
+  const double all = tp + fp;
+  return positives - fp * (are_weights ? std::log1p(positives / all)
+                                       : sum_of_inverses(all, positives));
+}
+
 double rate_of(Rate rate, double tp, double fp, const CurvePoints& points) {
   switch (rate) {
     case Rate::kPrecision:
@@ -204,6 +229,37 @@ double average_precision(const ScoreCounts& counts) {
              [](const auto& scores) { return sum_of_precisions(scores); },
              counts) /
          positives;
+}
+
+double roc_area_bound(const ScoreCounts& counts, Bound bound) {
+  const double pairs = positives_of(counts) * negatives_of(counts);
+  if (pairs == 0) return kNaN;
+  double tp = 0;
+  double area = 0;
+  for_each_step(counts, [&](double rise, double width) {
+    area += width * (bound == Bound::kUpper ? tp + rise : tp);
+    tp += rise;
+  });
+  return area / pairs;
+}
+
+double average_precision_bound(const ScoreCounts& counts, Bound bound) {
+  const double positives = positives_of(counts);
+  if (positives == 0) return kNaN;
+  const bool are_weights = std::holds_alternative<WeightedScores>(counts);
+  double tp = 0;
+  double fp = 0;
+  double sum = 0;
+  for_each_step(counts, [&](double rise, double width) {
+    if (rise > 0) {
+      sum += bound == Bound::kUpper
+                 ? rise * ((tp + rise) / (tp + rise + fp))
+                 : one_by_one(tp, fp + width, rise, are_weights);
+    }
+    tp += rise;
+    fp += width;
+  });
+  return sum / positives;
 }
 
 std::vector<CurvePoints> all_points(const CurveView& view, Average average) {

@@ -25,4 +25,13 @@ double equal_error_rate(const ScoreCounts& counts);
 /// The mean of the precision at each positive's score.
 double average_precision(const ScoreCounts& counts);
 
+/// One end of what an area may be if samples that are counted as of one score
+/// may have any order, or be of one score.
+enum class Bound { kLower, kUpper };
+/// Of roc_area; attained.
+double roc_area_bound(const ScoreCounts& counts, Bound bound);
+/// Of average_precision; attained, except the lower one of weights, whose parts
+/// may be of any size.
+double average_precision_bound(const ScoreCounts& counts, Bound bound);
+
 }  // namespace tally::internal::classification

@@ -106,6 +106,33 @@ def _average_precision(scores: np.ndarray, positive: np.ndarray,
     return metrics.average_precision_score(positive, scores)
 
 
+def _in_bins(scores: np.ndarray, positive: np.ndarray, first: int,
+             one_by_one: bool) -> np.ndarray:
+    """Scores in the same bins, those of one class before those of the other;
+    positives of a bin all equal, or all different."""
+    places = np.where(positive == first, 0.75, 0.25)
+    if one_by_one:
+        places[positive == 1] += np.linspace(0, 0.1, int(positive.sum()))
+    return scores + places
+
+
+def _bounds(value: CurveOf, *, one_by_one: bool) -> CurveOf:
+    """The value, and those of the worst and the best scores in the same
+    bins."""
+    def part(scores: np.ndarray, positive: np.ndarray,
+             options: Options) -> Parts:
+        if options.get("thresholds") is None:
+            exact = value(scores, positive, options)
+            return {"value": exact, "lower": exact, "upper": exact}
+        scores = binned(scores, options["thresholds"]).astype("float64")
+        worst = _in_bins(scores, positive, 0, one_by_one)
+        best = _in_bins(scores, positive, 1, one_by_one=False)
+        return {"value": value(scores, positive, options),
+                "lower": value(worst, positive, options),
+                "upper": value(best, positive, options)}
+    return part
+
+
 def _points(scores: np.ndarray,
             positive: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """The points of the ROC curve, if both classes occur."""
@@ -242,6 +269,9 @@ def _combined(pairs: Pairs, curve_of: CurveOf, options: Options) -> Parts:
     parts = [curve_of(*pair, options) for pair in pairs]
     if "" in parts[0]:
         return _averaged(parts, pairs, average)
+    if "lower" in parts[0]:
+        return {name: _averaged([{"": part[name]} for part in parts], pairs,
+                                average)[""] for name in parts[0]}
     if average == "macro" and "fpr" in parts[0]:
         return _mean_roc(parts)
     if average == "macro":
@@ -430,6 +460,9 @@ _METRICS = [
     ("AveragePrecision", _single(_average_precision), "mwun", {}),
     ("EER", _single(_equal_error_rate), "mwun", {}),
     ("LogAUC", _single(_log_area), "mwun", {"fpr_range": [0.05, 0.6]}),
+    ("AUROCBounds", _bounds(_area, one_by_one=False), "mwun", {}),
+    ("AveragePrecisionBounds", _bounds(_average_precision, one_by_one=True),
+     "mwun", {}),
     ("RecallAtFixedPrecision", _best("recall", "precision", "min_precision"),
      "", {"min_precision": 0.7}),
     ("PrecisionAtFixedRecall", _best("precision", "recall", "min_recall"),
@@ -447,6 +480,9 @@ _SOURCES = {
     "AveragePrecision": "scikit-learn 1.9.1, average_precision_score",
     "EER": "own formula on scikit-learn's roc_curve",
     "LogAUC": "SciPy's quad on scikit-learn's roc_curve",
+    "AUROCBounds": "scikit-learn 1.9.1, roc_auc_score of extreme scores",
+    "AveragePrecisionBounds":
+        "scikit-learn 1.9.1, average_precision_score of extreme scores",
     "RecallAtFixedPrecision": "own formula on all thresholds",
     "PrecisionAtFixedRecall": "own formula on all thresholds",
     "SensitivityAtSpecificity": "own formula on all thresholds",
