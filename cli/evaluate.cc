@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "tally/cli/worst_slices.h"
 #include "tally/files/file_kind.h"
 #include "tally/files/input_file.h"
+#include "tally/metrics/progress.h"
 #include "tally/metrics/warnings.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/gather.h"
@@ -335,6 +337,14 @@ Report evaluate(const Arguments& arguments,
         ranks);
   progress.end();
   check_keys(*job, ranks);
+  std::string unit;
+  // Progress has a pause of its own.
+  const ProgressGuard computing(
+      [&](const ComputeProgress& computed) {
+        if (computed.unit != unit) progress.start(unit = computed.unit);
+        progress.update(computed.done, computed.all);
+      },
+      std::chrono::milliseconds(0));
   Report report;
   report.ranks = ranks->size();
   report.rows = job->source->rows();
@@ -387,6 +397,7 @@ Report evaluate(const Arguments& arguments,
         coco_summary(job->config, without_prefix(report.results, name),
                      job->source->categories());
   }
+  progress.end();
   return report;
 }
 

@@ -348,6 +348,7 @@ set(TALLY_METRICS_HEADERS
     metrics/pairwise/pairwise.h
     metrics/portable/any_metric.h
     metrics/portable/state_files.h
+    metrics/progress.h
     metrics/registry/collection_config.h
     metrics/registry/config_schema.h
     metrics/registry/registry.h
@@ -662,6 +663,7 @@ set(TALLY_METRICS_SOURCES
     metrics/pairwise/pairwise.cc
     metrics/portable/any_metric.cc
     metrics/portable/state_files.cc
+    metrics/progress.cc
     metrics/registry/classification.cc
     metrics/registry/collection_config.cc
     metrics/registry/config_schema.cc

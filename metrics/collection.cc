@@ -9,6 +9,7 @@
 
 #include "tally/metrics/core/shared_work.h"
 #include "tally/metrics/core/sync_options.h"
+#include "tally/metrics/progress.h"
 
 namespace tally {
 namespace {
@@ -260,6 +261,8 @@ Results MetricCollection::compute_states(
   Results results;
   results.reserve(members_.size());
   DerivedStates derived(derived_count_);
+  const auto all = static_cast<std::int64_t>(members_.size());
+  std::int64_t done = 0;
   for (const Member& member : members_) {
     const AnyState& state = derived.of(member, state_of(member.group));
     if (member.kept == kNone) {
@@ -268,6 +271,7 @@ Results MetricCollection::compute_states(
       member.metric->compute_into(state, kept_of(member.kept), member.result,
                                   results);
     }
+    report_progress("metrics", ++done, all);
   }
   return results;
 }

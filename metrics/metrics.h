@@ -16,6 +16,7 @@
 #include "tally/metrics/nominal/nominal.h"                // IWYU pragma: export
 #include "tally/metrics/pairwise/pairwise.h"              // IWYU pragma: export
 #include "tally/metrics/portable/any_metric.h"            // IWYU pragma: export
+#include "tally/metrics/progress.h"                       // IWYU pragma: export
 #include "tally/metrics/registry/collection_config.h"     // IWYU pragma: export
 #include "tally/metrics/registry/config_schema.h"         // IWYU pragma: export
 #include "tally/metrics/registry/registry.h"              // IWYU pragma: export

@@ -105,7 +105,7 @@ LOSS_OPTIONS = [
     "timeout: float | None = None",
 ]
 
-_HEAD = """from collections.abc import Iterable, Iterator, Mapping, Sequence
+_HEAD = """from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 from typing_extensions import Self
@@ -397,6 +397,12 @@ def from_bytes(state: _State, into: None = None) -> Any: ...
 @overload
 def from_bytes(state: _State, into: _Object) -> _Object: ...
 def merge(states: Iterable[Any]) -> Any: ...
+class progress:
+    def __init__(
+        self, function: Callable[[str, int, int], object], *, pause: float = 0.25
+    ) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *raised: object) -> None: ...
 def gather_all_tensors(
     tensor: Tensor, gradient_flow: _GradientFlow = "local",
     process_group: ProcessGroup | None = None, timeout: float | None = None,
@@ -413,8 +419,7 @@ def broadcast_parameters(
 
 _LOSSES = (
     _HEAD
-    + '''from collections.abc import Callable
-from tally import Metric
+    + '''from tally import Metric
 
 class Loss(torch.nn.Module): ...
 

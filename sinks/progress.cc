@@ -72,6 +72,11 @@ void Progress::end() {
   is_shown_ = false;
 }
 
+void Progress::start(std::string unit) {
+  unit_ = std::move(unit);
+  begin_ = now_();
+}
+
 void Progress::update(std::int64_t done, std::int64_t all) {
   if (out_ == nullptr) return;
   const Clock::time_point now = now_();

@@ -43,6 +43,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  /// From here on `unit` are counted.
+  void start(std::string unit);
   /// `done` of `all` are done.
   void update(std::int64_t done, std::int64_t all);
   /// Erases the line.

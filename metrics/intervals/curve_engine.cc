@@ -13,6 +13,7 @@
 #include "tally/metrics/intervals/interval_flags.h"
 #include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/intervals/resampling_engine.h"
+#include "tally/metrics/progress.h"
 #include "tally/metrics/sampling.h"
 #include "tally/state/state_parts.h"
 
@@ -272,6 +273,8 @@ class ReplicateSums {
       add_samples(kind_, drawn.data(), own, is_weighted_ ? factors : nullptr,
                   count, weights_.stride(), continues, sums);
       continues = (own[count - 1] & kEndsStep) == 0;
+      report_progress("rows", static_cast<std::int64_t>(first) + count,
+                      static_cast<std::int64_t>(samples_.size()));
     }
     return sums;
   }

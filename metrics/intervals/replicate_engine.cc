@@ -9,6 +9,7 @@
 
 #include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/intervals/weighted_sums.h"
+#include "tally/metrics/progress.h"
 #include "tally/state/state_parts.h"
 
 namespace tally::internal::intervals {
@@ -118,6 +119,7 @@ std::vector<std::vector<double>> ReplicateEngine::replicates(
                                       weights[r]
                                 : each.values[v]);
     }
+    report_progress("replicates", r + 1, count);
   }
   return values;
 }

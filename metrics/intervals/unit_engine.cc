@@ -12,6 +12,7 @@
 #include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/intervals/row_sums.h"
 #include "tally/metrics/intervals/row_units.h"
+#include "tally/metrics/progress.h"
 #include "tally/metrics/resampling/jackknife.h"
 #include "tally/state/state_parts.h"
 
@@ -317,6 +318,8 @@ DrawnUnits UnitEngine::units_of(const AnyState& state,
     drawn.counted += size;
     drawn.basis.sizes.push_back(sampling_.unit_input ? 1 : size);
     counted.push_back(unit.state);
+    report_progress("units", static_cast<std::int64_t>(k) + 1,
+                    static_cast<std::int64_t>(states.size()));
   }
   drawn.are_missing = missing_rates(sampling_, rests.back());
   drawn.has_missing_class = count.rows > 0 && sampling_.has_missing_class &&

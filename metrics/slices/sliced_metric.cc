@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tally/metrics/progress.h"
+
 namespace tally {
 namespace {
 
@@ -93,6 +95,8 @@ std::vector<SliceResult> SlicedMetric::values_of(
     values.push_back(value_of(
         internal::slice_key_of(rows.key(r)), rows.count(r),
         [&](std::size_t c) -> const AnyState& { return rows.state(r, c); }));
+    report_progress("slices", static_cast<std::int64_t>(values.size()),
+                    static_cast<std::int64_t>(order.size()));
   }
   if (small.empty()) return values;
   std::vector<AnyState> other;

@@ -199,6 +199,7 @@ TORCH_LIBRARY(tally, m) {
   define_slice_comparison(m);
   define_functions(m);
   define_plots(m);
+  define_progress(m);
   define_statistics(m);
 }
 

@@ -14,6 +14,7 @@ void define_sliced_metric(torch::Library& m);
 void define_slice_comparison(torch::Library& m);
 void define_functions(torch::Library& m);
 void define_plots(torch::Library& m);
+void define_progress(torch::Library& m);
 void define_statistics(torch::Library& m);
 
 }  // namespace tally::python

@@ -27,6 +27,7 @@ from tally._metric import (
     sqrt,
 )
 from tally._portable import from_bytes, merge
+from tally._progress import progress
 from tally._ranks import average_gradients, broadcast_parameters, gather_all_tensors
 from tally._slice_comparison import ComparedSlice, SliceComparison
 from tally._slices import Slice, SlicedMetric
@@ -63,6 +64,7 @@ __all__ = [
     "merge",
     "minimum",
     "plots",
+    "progress",
     "sqrt",
     *_METRICS,
     *_STATISTICS,

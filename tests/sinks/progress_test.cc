@@ -59,6 +59,19 @@ TEST(ProgressTest, WritesLinesElsewhere) {
             "0 of 0 epochs\n");
 }
 
+TEST(ProgressTest, BeginsAnewWithAnotherUnit) {
+  Progress::Clock::time_point now;
+  std::ostringstream out;
+  Progress progress(&out, /*is_terminal=*/true, "rows", [&] { return now; });
+  now += seconds(10);
+  progress.update(300, 300);
+  progress.start("replicates");
+  now += seconds(2);
+  progress.update(20, 100);
+  EXPECT_THAT(out.str(), EndsWith("\r\x1b[K20 of 100 replicates (20%), "
+                                  "10 replicates/s, 8 s left"));
+}
+
 TEST(ProgressTest, IsNotShownToThoseWhoNeedNotWait) {
   Progress::Clock::time_point now;
   std::ostringstream quick;

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace tally {
+
+/// How far a call that takes long has come: `done` of `all` `unit`, such as
+/// "metrics" of a collection, "slices", or "replicates" and "rows" of an
+/// interval. Their number begins anew with each part of the work.
+struct ComputeProgress {
+  std::string unit;
+  std::int64_t done = 0;
+  std::int64_t all = 0;
+};
+
+/// While it exists, calls of this thread that compute values say how far they
+/// have come: compute() of collections, slices and intervals, and what is made
+/// of them. The innermost one is told, from this thread, at most once every
+/// `pause`. What it throws ends the call as an error of the metric would:
+/// nothing that has been accumulated is lost, and values do not depend on it.
+///
+/// Example:
+///     const ProgressGuard guard([](const ComputeProgress& progress) {
+///       std::cerr << progress.done << " of " << progress.all << "\n";
+///     });
+///     metrics.compute();
+class ProgressGuard {
+ public:
+  using Handler = std::function<void(const ComputeProgress&)>;
+
+  explicit ProgressGuard(Handler handler, std::chrono::milliseconds pause =
+                                              std::chrono::milliseconds(250));
+  ~ProgressGuard();
+  ProgressGuard(const ProgressGuard&) = delete;
+  ProgressGuard& operator=(const ProgressGuard&) = delete;
+
+ private:
+  friend void report_progress(const char* unit, std::int64_t done,
+                              std::int64_t all);
+
+  Handler handler_;
+  std::chrono::milliseconds pause_;
+  std::chrono::steady_clock::time_point next_;
+  ProgressGuard* outer_;
+};
+
+/// For what computes: tells the guard of this thread, if there is one. Not
+/// between collectives, where other ranks would wait for one that throws.
+void report_progress(const char* unit, std::int64_t done, std::int64_t all);
+
+}  // namespace tally
