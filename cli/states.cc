@@ -104,6 +104,10 @@ void show(IntervalMetric& metric, Shown& shown) {
   }
 }
 
+void show(MetricTracker& metrics, Shown& shown) {
+  if (metrics.n_steps() > 0) shown.report.results = metrics.compute_all();
+}
+
 void show(ModelComparison& metric, Shown& shown) {
   shown.rows = metric.rows();
   ComparedRuns runs;

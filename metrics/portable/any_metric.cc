@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -113,6 +114,44 @@ T make_around(Spec& spec) {
   return T(std::move(metric), spec.rest<typename T::Options>());
 }
 
+MetricCollection collection_of(std::string_view text, const Registry& registry,
+                               std::int64_t most) {
+  Spec spec(text, registry, most);
+  TORCH_CHECK_VALUE(spec.name() == MetricCollection::kName,
+                    MetricTracker::kName, ": metrics: expected ",
+                    MetricCollection::kName, "(...), got ", spec.name());
+  return make_collection(spec);
+}
+
+MetricTracker make_tracker(Spec& spec, const Registry& registry,
+                           std::int64_t most) {
+  std::map<std::string, bool> maximize;
+  const std::string told = spec.take("maximize");
+  if (!told.empty()) {
+    for (const auto& [name, text] : parse_items(told)) {
+      const auto refusal = OptionRef(maximize[name]).set(text);
+      TORCH_CHECK_VALUE(!refusal, spec.name(), ": maximize: expected ",
+                        refusal->expected, ", got '", refusal->got, "'");
+    }
+  }
+  const std::string metrics = spec.take("metrics");
+  if (!metrics.empty()) {
+    spec.rest<NoOptions>();
+    return MetricTracker(collection_of(metrics, registry, most),
+                         std::move(maximize));
+  }
+  auto metric = spec.metric();
+  spec.rest<NoOptions>();
+  std::optional<bool> own;
+  for (const auto& [name, is_best] : maximize) {
+    TORCH_CHECK_VALUE(name == metric->name(), spec.name(),
+                      ": expected maximize for ", metric->name(), ", got '",
+                      name, "'");
+    own = is_best;
+  }
+  return MetricTracker(std::move(metric), own);
+}
+
 /// With sizes of at most `most`; negative: of any.
 AnyMetric make(std::string_view text, const Registry& registry,
                std::int64_t most) {
@@ -123,6 +162,7 @@ AnyMetric make(std::string_view text, const Registry& registry,
   if (name == SliceComparison::kName) return make_around<SliceComparison>(spec);
   if (name == IntervalMetric::kName) return make_around<IntervalMetric>(spec);
   if (name == ModelComparison::kName) return make_around<ModelComparison>(spec);
+  if (name == MetricTracker::kName) return make_tracker(spec, registry, most);
   return spec.make(text);
 }
 

@@ -15,14 +15,15 @@
 #include "tally/metrics/registry/registry.h"
 #include "tally/metrics/slices/slice_comparison.h"
 #include "tally/metrics/slices/sliced_metric.h"
+#include "tally/metrics/wrappers/metric_tracker.h"
 
 /// States as values: made in one process, carried as bytes, merged in another.
 namespace tally {
 
 /// Anything that a text describes in full.
-using AnyMetric =
-    std::variant<std::unique_ptr<Metric>, MetricCollection, SlicedMetric,
-                 SliceComparison, IntervalMetric, ModelComparison>;
+using AnyMetric = std::variant<std::unique_ptr<Metric>, MetricCollection,
+                               SlicedMetric, SliceComparison, IntervalMetric,
+                               ModelComparison, MetricTracker>;
 
 /// What they have in common.
 MetricBase& base_of(AnyMetric& metric);
@@ -31,8 +32,10 @@ const MetricBase& base_of(const AnyMetric& metric);
 /// Makes what MetricBase::spec() describes: a metric of the registry, a
 /// wrapper or arithmetic on metrics, "MetricCollection(metrics={a: A(), b:
 /// B()}, prefix=val_)", "SlicedMetric(metric=A(), largest=20)",
-/// "SliceComparison(metric=A())", "IntervalMetric(metric=A(), level=0.9)" or
-/// "ModelComparison(metric=A())". Throws c10::ValueError like Registry::make.
+/// "SliceComparison(metric=A())", "IntervalMetric(metric=A(), level=0.9)",
+/// "ModelComparison(metric=A())", "MetricTracker(metric=A(), maximize={A:
+/// true})" or "MetricTracker(metrics=MetricCollection(...))". Throws
+/// c10::ValueError like Registry::make.
 AnyMetric make_any_metric(std::string_view text,
                           const Registry& registry = builtin_registry());
 

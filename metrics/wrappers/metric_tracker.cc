@@ -1,16 +1,24 @@
 #include "tally/metrics/wrappers/metric_tracker.h"
 
+#include <ATen/ops/scalar_tensor.h>
+
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "tally/metrics/core/option_text.h"
 #include "tally/metrics/core/sync_options.h"
 #include "tally/metrics/wrappers/stacked_results.h"
 #include "tally/state/codec.h"
+#include "tally/state/joined.h"
+#include "tally/sync/account.h"
+#include "tally/sync/collectives.h"
 
 namespace tally {
 namespace {
 
-constexpr const char* kName = "MetricTracker";
+constexpr const char* kName = MetricTracker::kName;
+
 MetricCollection collection_of(std::unique_ptr<Metric> metric) {
   MetricCollection metrics(metric->metric_options());
   metric->set_metric_options(
@@ -20,16 +28,35 @@ MetricCollection collection_of(std::unique_ptr<Metric> metric) {
   return metrics;
 }
 
+// The key of a step is its number, then its label.
+const std::size_t kNumberSize = internal::number_key(0).size();
+
+std::string step_key(std::size_t step, const std::string& label) {
+  return internal::number_key(static_cast<std::int64_t>(step)) + label;
+}
+
+std::int64_t step_of(const std::string& key) {
+  return internal::number_of_key(key.substr(0, kNumberSize));
+}
+
+std::string label_of(const std::string& key) {
+  return key.size() > kNumberSize ? key.substr(kNumberSize) : "";
+}
+
 std::string step_name(const std::string& key) {
-  return "step " + std::to_string(internal::number_of_key(key));
+  const std::string label = label_of(key);
+  return "step " + std::to_string(step_of(key)) +
+         (label.empty() ? "" : " (" + label + ")");
 }
 
 void check_steps(const std::vector<std::string>& keys, std::size_t others) {
-  if (others > 0) return;
-  for (std::size_t step = 0; step < keys.size(); ++step) {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::size_t step = i == 0 ? 0 : others + i;
     TORCH_CHECK_VALUE(
-        keys[step] == internal::number_key(static_cast<std::int64_t>(step)),
-        kName, ": expected all steps from 0 on");
+        keys[i].size() >= kNumberSize &&
+            step_of(keys[i]) == static_cast<std::int64_t>(step),
+        kName, ": expected all steps from 0 on, with the same labels, got ",
+        step_name(keys[i]));
   }
 }
 
@@ -76,6 +103,7 @@ void check_value(const std::string& bytes) { decoded(bytes); }
 
 MetricTracker::MetricTracker(OwnedMetric metric, std::optional<bool> maximize)
     : MetricTracker(collection_of(metric.take(kName))) {
+  is_single_ = true;
   if (maximize) maximize_[metrics_.names().front()] = *maximize;
 }
 
@@ -100,18 +128,26 @@ MetricTracker::MetricTracker(MetricCollection&& metrics,
   }
 }
 
-void MetricTracker::increment() {
+void MetricTracker::increment(const std::string& label) {
   const Use use(accumulation_);
   accumulation_.require_unsynced("increment");
-  accumulation_.add_rows(
-      {internal::number_key(static_cast<std::int64_t>(accumulation_.rows()))},
-      /*known=*/false);
+  accumulation_.add_rows({step_key(accumulation_.rows(), label)},
+                         /*known=*/false);
   accumulation_.forget_warnings();
 }
 
 std::int64_t MetricTracker::n_steps() const {
   const Reading reading(accumulation_);
   return static_cast<std::int64_t>(accumulation_.rows());
+}
+
+std::vector<std::string> MetricTracker::labels() const {
+  const Reading reading(accumulation_);
+  std::vector<std::string> labels;
+  for (std::size_t step = 0; step < accumulation_.rows(); ++step) {
+    labels.push_back(label_of(accumulation_.index()->key(step)));
+  }
+  return labels;
 }
 
 void MetricTracker::require_step(const char* verb) const {
@@ -160,8 +196,8 @@ Results MetricTracker::forward_inputs(NamedInputs inputs) {
 
 Results MetricTracker::compute() {
   require_step("compute");
-  const std::vector<std::string> current = {internal::number_key(
-      static_cast<std::int64_t>(accumulation_.rows()) - 1)};
+  const std::vector<std::string> current = {
+      accumulation_.index()->key(accumulation_.last_row())};
   return compute_by(
       value_,
       [&](internal::StateRows& rows) { return metrics_.compute_row(rows, 0); },
@@ -186,8 +222,7 @@ Results MetricTracker::values_of(internal::StateRows& rows,
                                  std::vector<Results>& values) const {
   const std::vector<Results> finished = values;
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    const auto step =
-        static_cast<std::size_t>(internal::number_of_key(rows.key(r)));
+    const auto step = static_cast<std::size_t>(step_of(rows.key(r)));
     values[step] = metrics_.compute_row(rows, r);
   }
   // Those that are left of others lie where the last one is.
@@ -241,24 +276,91 @@ void MetricTracker::merge_state(const MetricTracker& other) {
   merge_from(other);
 }
 
-MetricTracker::Best MetricTracker::best_metric(const std::string& result) {
-  const Results all = compute_all();
+MetricTracker::History MetricTracker::history_of(
+    const Results& all, const std::string& result) const {
   const at::Tensor values = result.empty() ? all.value() : all.at(result);
-  const std::string name = result.empty() ? all.begin()->first : result;
-  TORCH_CHECK_VALUE(values.dim() == 1, kName, ": expected '", name,
+  History history;
+  history.name = result.empty() ? all.begin()->first : result;
+  TORCH_CHECK_VALUE(values.dim() == 1, kName, ": expected '", history.name,
                     "' to be one number of each step, got sizes ",
                     values.sizes().slice(1));
-  const double sign = maximizes(name) ? 1 : -1;
+  history.sign = maximizes(history.name) ? 1 : -1;
   const at::Tensor plain = values.detach().to(at::kCPU, at::kDouble);
-  const double* data = plain.const_data_ptr<double>();
-  std::int64_t best = 0;
-  for (std::int64_t step = 1; step < plain.numel(); ++step) {
-    if (sign * data[step] > sign * data[best] ||
-        (std::isnan(data[best]) && !std::isnan(data[step]))) {
+  const double* const data = plain.const_data_ptr<double>();
+  for (std::int64_t step = 0; step < plain.numel(); ++step) {
+    history.values.push_back(history.sign * data[step]);
+  }
+  return history;
+}
+
+MetricTracker::Best MetricTracker::best_metric(const std::string& result) {
+  const History history = history_of(compute_all(), result);
+  const std::vector<double>& values = history.values;
+  std::size_t best = 0;
+  for (std::size_t step = 1; step < values.size(); ++step) {
+    if (values[step] > values[best] ||
+        (std::isnan(values[best]) && !std::isnan(values[step]))) {
       best = step;
     }
   }
-  return {data[best], best};
+  return {history.sign * values[best], static_cast<std::int64_t>(best),
+          labels()[best]};
+}
+
+std::int64_t MetricTracker::steps_without_gain(const History& history,
+                                               double min_delta) const {
+  double best = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t steps = 0;
+  for (const double value : history.values) {
+    const bool is_better =
+        std::isnan(best) ? !std::isnan(value) : value > best + min_delta;
+    if (is_better) best = value;
+    steps = is_better ? 0 : steps + 1;
+  }
+  return steps;
+}
+
+void MetricTracker::warn_of_nan(const History& history) {
+  if (!std::isnan(history.values.back()) || has_warned_of_nan_) return;
+  has_warned_of_nan_ = true;
+  if (accumulation_.communicator()->rank() != 0) return;
+  TORCH_WARN(kName, ": '", history.name, "' is NaN in ",
+             step_name(accumulation_.index()->key(accumulation_.last_row())),
+             ", which never counts as an improvement");
+}
+
+bool MetricTracker::has_gained(const EarlyStoppingOptions& options) {
+  const bool is_collective = !is_synced() && metric_options().sync_on_compute();
+  const auto ranks = is_collective ? accumulation_.other_ranks() : nullptr;
+  accumulation_.or_report(ranks, [&] {
+    TORCH_CHECK_VALUE(options.patience() >= 1, kName,
+                      ": expected patience to be at least 1, got ",
+                      options.patience());
+    TORCH_CHECK_VALUE(options.min_delta() >= 0, kName,
+                      ": expected min_delta to be at least 0, got ",
+                      options.min_delta());
+  });
+  const Results all = compute_all();
+  const bool own = accumulation_.or_report(ranks, [&] {
+    const History history = history_of(all, options.result());
+    warn_of_nan(history);
+    return steps_without_gain(history, options.min_delta()) <
+           options.patience();
+  });
+  if (!ranks) return own;
+  const sync::AskedBy asked(kName);
+  return sync::broadcast(at::scalar_tensor(own, at::kBool), /*root=*/0, ranks,
+                         metric_options().timeout())
+      .item<bool>();
+}
+
+bool MetricTracker::improved(const std::string& result, double min_delta) {
+  return has_gained(
+      EarlyStoppingOptions(1).result(result).min_delta(min_delta));
+}
+
+bool MetricTracker::should_stop(const EarlyStoppingOptions& options) {
+  return !has_gained(options);
 }
 
 bool MetricTracker::maximizes(const std::string& result) const {
@@ -278,13 +380,27 @@ bool MetricTracker::maximizes(const std::string& result) const {
 
 MetricTracker MetricTracker::clone() const {
   MetricTracker copy(metrics_.clone(), maximize_);
+  copy.is_single_ = is_single_;
   copy.accumulation_.set_options(metric_options());
   copy.accumulation_.copy_state(accumulation_);
   return copy;
 }
 
 std::string MetricTracker::spec() const {
-  return std::string(kName) + "(" + metrics_.members_spec() + ")";
+  std::string text =
+      std::string(kName) +
+      (is_single_ ? "(metric=" + metrics_.members_[0].metric->spec()
+                  : "(metrics=" + metrics_.spec());
+  if (!maximize_.empty()) {
+    text += ", maximize={" +
+            internal::joined(", ", maximize_,
+                             [](const auto& told) {
+                               return internal::item_name(told.first) + ": " +
+                                      (told.second ? "true" : "false");
+                             }) +
+            "}";
+  }
+  return text + ")";
 }
 
 std::string MetricTracker::repr() const {

@@ -14,6 +14,19 @@
 
 namespace tally {
 
+/// When a result has stopped improving: MetricTracker::should_stop.
+class EarlyStoppingOptions {
+ public:
+  /// So many steps in a row without an improvement, at least 1.
+  EarlyStoppingOptions(std::int64_t patience) : patience_(patience) {}
+
+  TORCH_ARG(std::int64_t, patience);
+  /// See MetricTracker::improved.
+  TORCH_ARG(double, min_delta) = 0;
+  /// The name of the result, which the only one does not need.
+  TORCH_ARG(std::string, result) = "";
+};
+
 /// A metric or collection over the steps (such as epochs) of a run: each step
 /// has states of its own, and the values of all are kept.
 ///
@@ -28,22 +41,31 @@ namespace tally {
 /// Everything that updates or computes throws c10::Error before the first
 /// increment().
 ///
+/// A step may have a label, which is saved with it, and must be the same on all
+/// ranks.
+///
 /// Example:
 ///     MetricTracker tracker(MulticlassAccuracy(10));
 ///     for (int epoch = 0; epoch < 3; ++epoch) {
-///       tracker.increment();
+///       tracker.increment("epoch " + std::to_string(epoch));
 ///       for (const Batch& batch : batches) tracker.update(preds, target);
+///       if (tracker.improved()) std::cout << "best so far\n";
+///       if (tracker.should_stop(EarlyStoppingOptions(3))) break;
 ///     }
-///     MetricTracker::Best best = tracker.best_metric();  // .value, .step
+///     // .value, .step, .label
+///     MetricTracker::Best best = tracker.best_metric();
 class MetricTracker : public MetricBase,
                       public internal::UpdateCalls<MetricTracker>,
                       public internal::ForwardCalls<MetricTracker>,
                       public internal::OptionCalls<MetricTracker> {
  public:
+  static constexpr const char* kName = "MetricTracker";
+
   /// The best value of a result, and its step.
   struct Best {
     double value;
     std::int64_t step;
+    std::string label;  // of the step; empty without one
   };
 
   /// `maximize`: whether the largest value is the best. Default: the metric's
@@ -56,8 +78,12 @@ class MetricTracker : public MetricBase,
                          std::map<std::string, bool> maximize = {});
 
   /// Starts the next step.
-  void increment();
+  void increment(const std::string& label = "");
+  /// Labels it with a number, such as that of the iteration.
+  void increment(std::int64_t label) { increment(std::to_string(label)); }
   std::int64_t n_steps() const;
+  /// Of all steps.
+  std::vector<std::string> labels() const;
 
   using ForwardCalls::forward_inputs;
   using UpdateCalls::update_inputs;
@@ -82,6 +108,15 @@ class MetricTracker : public MetricBase,
   /// name; c10::ValueError if it is not one number per step, and if it is
   /// unknown whether to maximize it.
   Best best_metric(const std::string& result = "");
+  /// Whether the current step is better than all before it by more than
+  /// `min_delta`; the first step is. NaN never is, of which the first gives a
+  /// warning. Computes and throws like best_metric(), and also for a min_delta
+  /// below 0. Where compute() is collective, so is this: all ranks call it, and
+  /// get the answer of rank 0.
+  bool improved(const std::string& result = "", double min_delta = 0);
+  /// Whether none of the last `patience` steps improved the result, in the same
+  /// sense.
+  bool should_stop(const EarlyStoppingOptions& options);
   /// Of all steps, as compute_all(): see MetricOf::sync_async.
   PendingValue<Results> sync_async();
   /// Forgets all steps.
@@ -110,10 +145,26 @@ class MetricTracker : public MetricBase,
   // The values that are left of finished steps; others are empty.
   std::vector<Results> finished_values() const;
   bool maximizes(const std::string& result) const;
+  // The numbers of a result, step by step, such that larger ones are better.
+  struct History {
+    std::string name;
+    std::vector<double> values;
+    double sign = 1;
+  };
+  History history_of(const Results& all, const std::string& result) const;
+  // The number of steps since the last that improved the result.
+  std::int64_t steps_without_gain(const History& history,
+                                  double min_delta) const;
+  void warn_of_nan(const History& history);
+  // Whether one of the last `patience` steps improved the result, as rank 0
+  // sees it.
+  bool has_gained(const EarlyStoppingOptions& options);
 
   MetricCollection metrics_;  // accumulates nothing itself
   std::map<std::string, bool> maximize_;
+  bool is_single_ = false;  // of a metric rather than a collection
   Results value_;
+  bool has_warned_of_nan_ = false;
 };
 
 }  // namespace tally

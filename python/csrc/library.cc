@@ -197,6 +197,7 @@ TORCH_LIBRARY(tally, m) {
   define_metric_logger(m);
   define_sliced_metric(m);
   define_slice_comparison(m);
+  define_metric_tracker(m);
   define_functions(m);
   define_plots(m);
   define_progress(m);

@@ -125,6 +125,36 @@ void define_states(torch::class_<Object<T>>& c) {
   });
 }
 
+/// update() and forward() with inputs of any kinds.
+template <class T>
+void define_updates(torch::class_<Object<T>>& c) {
+  using Self = ObjectPtr<T>;
+  using at::Tensor;
+  c.def("update",
+        [](const Self& self, Strings names, std::vector<std::int64_t> kinds,
+           std::vector<Tensor> tensors, Strings texts) {
+          const ReadInputs read({std::move(names), std::move(kinds),
+                                 std::move(tensors), std::move(texts)});
+          self->use([&](T& held) {
+            if (read.by_name()) {
+              held.update_inputs(read.named());
+            } else {
+              held.update_inputs(read.inputs());
+            }
+          });
+        });
+  c.def("forward", [](const Self& self, Strings names,
+                      std::vector<std::int64_t> kinds,
+                      std::vector<Tensor> tensors, Strings texts) {
+    const ReadInputs read({std::move(names), std::move(kinds),
+                           std::move(tensors), std::move(texts)});
+    return self->use([&](T& held) {
+      return value_of(read.by_name() ? held.forward_inputs(read.named())
+                                     : held.forward_inputs(read.inputs()));
+    });
+  });
+}
+
 /// The methods that metrics and collections share.
 template <class T>
 void define_common(torch::class_<Object<T>>& c) {
@@ -151,29 +181,7 @@ void define_common(torch::class_<Object<T>>& c) {
       return value_of(held.forward_inputs({InputRef::of(a), InputRef::of(b)}));
     });
   });
-  c.def("update",
-        [](const Self& self, Strings names, std::vector<std::int64_t> kinds,
-           std::vector<Tensor> tensors, Strings texts) {
-          const ReadInputs read({std::move(names), std::move(kinds),
-                                 std::move(tensors), std::move(texts)});
-          self->use([&](T& held) {
-            if (read.by_name()) {
-              held.update_inputs(read.named());
-            } else {
-              held.update_inputs(read.inputs());
-            }
-          });
-        });
-  c.def("forward", [](const Self& self, Strings names,
-                      std::vector<std::int64_t> kinds,
-                      std::vector<Tensor> tensors, Strings texts) {
-    const ReadInputs read({std::move(names), std::move(kinds),
-                           std::move(tensors), std::move(texts)});
-    return self->use([&](T& held) {
-      return value_of(read.by_name() ? held.forward_inputs(read.named())
-                                     : held.forward_inputs(read.inputs()));
-    });
-  });
+  define_updates(c);
   c.def("compute", [](const Self& self) {
     return self->use([](T& held) { return value_of(computed(held)); });
   });

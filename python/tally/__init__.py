@@ -33,11 +33,13 @@ from tally._slice_comparison import ComparedSlice, SliceComparison
 from tally._slices import Slice, SlicedMetric
 from tally._statistics import *
 from tally._statistics import __all__ as _STATISTICS
+from tally._tracker import Best, MetricTracker
 from tally import functional, losses, plots
 
 globals().update(_CLASSES)
 
 __all__ = [
+    "Best",
     "ComparedSlice",
     "Comparison",
     "CompositionalMetric",
@@ -47,6 +49,7 @@ __all__ = [
     "Metric",
     "MetricCollection",
     "MetricLogger",
+    "MetricTracker",
     "ModelComparison",
     "Slice",
     "SliceComparison",

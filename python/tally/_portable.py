@@ -15,6 +15,7 @@ from tally._metric import CompositionalMetric
 from tally._slice_comparison import SliceComparison
 from tally._slices import SlicedMetric
 from tally._stateful import Stateful, state_tensor
+from tally._tracker import MetricTracker
 
 _AROUND = {each.__name__: each for each in (IntervalMetric, ModelComparison, SliceComparison)}
 
@@ -84,6 +85,8 @@ def _made(spec):
         sliced = SlicedMetric.__new__(SlicedMetric)
         sliced._rebuild(members, (keys, int(options["max_slices"]), int(options["largest"])))
         return sliced
+    if name == "MetricTracker":
+        return _tracker(options)
     if name in _AROUND:
         cls = _AROUND[name]
         defaults = inspect.signature(cls).parameters
@@ -92,6 +95,15 @@ def _made(spec):
             key: _value(text, defaults[key].default) for key, text in options.items()
         })
     return _metric(spec)
+
+
+def _tracker(options):
+    is_single = "metric" in options
+    metrics = MetricCollection(_metric(options["metric"])) if is_single else _made(options["metrics"])
+    told = functions.items_of_text(options["maximize"]) if "maximize" in options else []
+    tracker = MetricTracker.__new__(MetricTracker)
+    tracker._rebuild(metrics, {key: text == "true" for key, text in told}, is_single)
+    return tracker
 
 
 def _members(options):

@@ -25,6 +25,8 @@ void compute(AnyMetric& metric) {
         using T = std::decay_t<decltype(held)>;
         if constexpr (std::is_same_v<T, std::unique_ptr<Metric>>) {
           held->compute_results();
+        } else if constexpr (std::is_same_v<T, MetricTracker>) {
+          if (held.n_steps() > 0) held.compute_all();
         } else {
           held.compute();
         }
@@ -71,6 +73,13 @@ std::vector<std::string> portable_seeds() {
   SlicedMetric slices(make_metric("BinaryAccuracy"));
   slices.update(SliceKeys(labels), scores, labels);
   seeds.push_back(body_of(slices));
+  MetricTracker tracker(make_metric("BinaryAccuracy"));
+  for (const int epoch : {1, 2}) {
+    tracker.increment(epoch);
+    tracker.update(scores, labels);
+    tracker.compute_all();
+  }
+  seeds.push_back(body_of(tracker));
   IntervalMetric interval(make_metric("MeanSquaredError"),
                           IntervalOptions().blocks(4));
   const SampleIds ids(at::arange(12, at::kLong));

@@ -180,6 +180,42 @@ TEST(AnyMetricTest, WrappersAndCollectionsTravel) {
   EXPECT_EQ(make_any_metric("MetricCollection()").index(), 1u);
 }
 
+TEST(AnyMetricTest, TrackersTravel) {
+  MetricCollection metrics;
+  metrics.prefix("val/");
+  metrics.add("mean", MeanMetric());
+  metrics.add("error", MeanSquaredError());
+  MetricTracker tracker(std::move(metrics), {{"mean", true}});
+  MetricTracker single(MeanSquaredError{});
+  for (const double value : {3.0, 5.0, 4.0}) {
+    single.increment(static_cast<std::int64_t>(100 * value));
+    single.update(at::tensor({value}), at::tensor({0.0}));
+    single.compute_all();
+  }
+  AnyMetric copy = taken(from_bytes(single.to_bytes()));
+  auto& read = std::get<MetricTracker>(copy);
+  EXPECT_EQ(read.spec(), single.spec());
+  EXPECT_EQ(read.best_metric().value, 9);
+  EXPECT_EQ(read.best_metric().label, "300");
+  EXPECT_EQ(read.labels(), (std::vector<std::string>{"300", "500", "400"}));
+  EXPECT_EQ(base_of(make_any_metric(tracker.spec())).spec(), tracker.spec());
+  EXPECT_EQ(
+      base_of(make_any_metric("MetricTracker(metric=MeanMetric())")).spec(),
+      MetricTracker(MeanMetric()).spec());
+
+  // Other processes' batches of the same epoch.
+  MetricTracker half(MeanSquaredError{}), other(MeanSquaredError{});
+  half.increment("first");
+  other.increment("first");
+  half.update(at::tensor({3.0}), at::tensor({0.0}));
+  other.update(at::tensor({1.0}), at::tensor({0.0}));
+  const std::string a = half.to_bytes(), b = other.to_bytes();
+  AnyMetric whole = taken(merge_bytes({a, b}));
+  EXPECT_EQ(
+      std::get<MetricTracker>(whole).compute_all().value()[0].item<double>(),
+      5);
+}
+
 TEST(AnyMetricTest, OptionsAroundMetricsTravel) {
   SlicedMetric sliced(SlicedMetricOptions()
                           .keys({{SliceValue("a \"b\", c"), SliceValue(-3)},
@@ -212,8 +248,16 @@ TEST(AnyMetricTest, TextsAreRefused) {
   const auto refusal = [](const char* text) {
     return refusal_of([&] { make_any_metric(text); });
   };
-  EXPECT_THAT(refusal("MetricTracker(metric=MeanMetric())"),
-              HasSubstr("unknown metric 'MetricTracker'"));
+  EXPECT_THAT(refusal("MetricTracker(metric=MeanMetric(), maximize={A: true})"),
+              HasSubstr("expected maximize for MeanMetric, got 'A'"));
+  EXPECT_THAT(
+      refusal("MetricTracker(metric=MeanMetric(), maximize={MeanMetric: up})"),
+      HasSubstr("MetricTracker: maximize: expected true or false, got 'up'"));
+  EXPECT_THAT(refusal("MetricTracker(metrics=MeanMetric())"),
+              HasSubstr("metrics: expected MetricCollection(...), got "
+                        "MeanMetric"));
+  EXPECT_THAT(refusal("MetricTracker(metric=MeanMetric(), steps=3)"),
+              HasSubstr("unknown option 'steps'"));
   EXPECT_THAT(refusal("IntervalMetric(level=0.9)"),
               HasSubstr("option 'metric' is required"));
   EXPECT_THAT(refusal("IntervalMetric(metric=BinaryAccuracy(), levle=0.9)"),

@@ -77,6 +77,14 @@ void write_metrics(const Rows& rows, Folder& folder) {
   auto f1 = 2 * p * r / (p + r);
   f1.update(rows.preds, rows.target);
   folder.save("arithmetic.tally", f1);
+  MetricTracker tracker(BinaryAccuracy{});
+  for (const std::int64_t iteration : {100, 200, 300}) {
+    tracker.increment(iteration);
+    tracker.update(rows.preds.roll(iteration / 100), rows.target);
+    // The last step keeps its states.
+    tracker.compute_all();
+  }
+  folder.save("tracker.tally", tracker);
   MetricCollection metrics;
   metrics.prefix("val_");
   metrics.add("accuracy", BinaryAccuracy());
