@@ -376,6 +376,7 @@ set(TALLY_METRICS_HEADERS
     metrics/regression/quantile_scores.h
     metrics/regression/r2_score.h
     metrics/regression/regression.h
+    metrics/regression/scaled_errors.h
     metrics/regression/spearman_corr_coef.h
     metrics/regression/states/error_sums.h
     metrics/regression/states/explained.h
@@ -684,6 +685,7 @@ set(TALLY_METRICS_SOURCES
     metrics/regression/kernels/value_counts.cc
     metrics/regression/prediction_errors.cc
     metrics/regression/row_comparisons.cc
+    metrics/regression/scaled_errors.cc
     metrics/regression/states/joint_moments.cc
     metrics/regression/states/plain_moments.cc
     metrics/regression/states/prediction_states.cc

@@ -22,7 +22,8 @@ void add_regression(Registry& r) {
         D2AbsoluteErrorScore, PearsonCorrCoef, ConcordanceCorrCoef,
         SpearmanCorrCoef, KendallRankCorrCoef, CosineSimilarity, KLDivergence,
         JensenShannonDivergence, ContinuousRankedProbabilityScore,
-        CriticalSuccessIndex>();
+        CriticalSuccessIndex, MeanAbsoluteScaledError,
+        OverallWeightedAverage>();
 }
 
 void add_nominal(Registry& r) {

@@ -22,9 +22,9 @@ namespace {
 using BestParts = std::tuple<double, std::int64_t, std::string>;
 
 /// Of copies; `is_single`: of the only metric, which goes by its own name.
-std::shared_ptr<MetricTracker> tracker_of(
-    const MetricCollection& metrics, std::map<std::string, bool> maximize,
-    bool is_single) {
+std::shared_ptr<MetricTracker> tracker_of(const MetricCollection& metrics,
+                                          std::map<std::string, bool> maximize,
+                                          bool is_single) {
   if (!is_single) {
     return std::make_shared<MetricTracker>(metrics.clone(),
                                            std::move(maximize));
@@ -61,7 +61,8 @@ void define_metric_tracker(torch::Library& m) {
   });
   define_updates(c);
   c.def("compute", [](const Self& self) {
-    return self->use([](MetricTracker& held) { return dict_of(held.compute()); });
+    return self->use(
+        [](MetricTracker& held) { return dict_of(held.compute()); });
   });
   c.def("compute_all", [](const Self& self) {
     return self->use(

@@ -64,8 +64,7 @@ TEST(EarlyStoppingTest, SaysWhetherTheStepIsTheBestSoFar) {
   const Answers up =
       answers_of(MetricTracker(MeanMetric(), true), {1, 3, 3, 2, 4, 4.5}, 2);
   EXPECT_THAT(up.improved, ElementsAre(true, true, false, false, true, true));
-  EXPECT_THAT(up.stopped,
-              ElementsAre(false, false, false, true, false, false));
+  EXPECT_THAT(up.stopped, ElementsAre(false, false, false, true, false, false));
   const Answers down =
       answers_of(MetricTracker(MeanMetric(), false), {1, 3, 0.5, 0.5}, 1);
   EXPECT_THAT(down.improved, ElementsAre(true, false, true, false));

@@ -19,7 +19,8 @@ REDUCTIONS = {"mean": np.mean, "sum": np.sum, "none": lambda scores: scores}
 
 def fixtures() -> list[Fixture]:
     """The fixtures of this module."""
-    return [_cosine(), _kl(), _jensen_shannon(), _crps(), _csi()]
+    return [_cosine(), _kl(), _jensen_shannon(), _crps(), _csi(), _mase(),
+            _owa()]
 
 
 def _case(name: str, inputs: tuple[np.ndarray, np.ndarray],
@@ -158,6 +159,70 @@ def _crps() -> Fixture:
         case("offset_1e4", 5, offset=1e4),
         Case("int64", {}, split(preds, target), score(preds, target),
              "NumPy: by definition, over all pairs of members"),
+    ])
+
+
+def _scale(train, season):
+    return np.abs(train[:, season:] - train[:, :-season]).mean(1)
+
+
+def _forecast_case(name: str, label: str, value, season: int = 1,
+                   given: bool = False, inputs: int = 3,
+                   dtype: str = "float32") -> Case:
+    """Forecasts of 5 steps of ROWS series, of 30 steps before them."""
+    rng = seeded(name, label)
+    # Multiples of 1/16 far enough from each other for numerical differences.
+    drawn = np.stack([rng.permutation(90) for _ in range(ROWS)]) / 16 - 63 / 32
+    drawn = drawn[:, :5 * (inputs - 1) + 30].astype(dtype)
+    preds, target, *more, train = np.split(
+        drawn, [5 * i for i in range(1, inputs)], axis=1)
+    wide = [each.astype("float64") for each in (preds, target, *more, train)]
+    options = {"season": season} if season != 1 else {}
+    if given:
+        options["scale"] = "given"
+        wide[-1] = train = _scale(wide[-1], season)
+    else:
+        wide[-1] = _scale(wide[-1], season)
+    return Case(label, options, split(preds, target, *more, train),
+                value(*wide), "NumPy: by definition")
+
+
+def _mase() -> Fixture:
+    name = "MeanAbsoluteScaledError"
+
+    def mase(preds, target, scale):
+        return np.mean(np.abs(preds - target).mean(1) / scale)
+
+    def case(label: str, **options) -> Case:
+        return _forecast_case(name, label, mase, **options)
+
+    return Fixture(name, "NumPy", [
+        case("plain"), case("seasonal", season=12),
+        case("given", season=4, given=True),
+        case("float64", dtype="float64"),
+    ])
+
+
+def _owa() -> Fixture:
+    name = "OverallWeightedAverage"
+
+    def smape(p, t):
+        return np.mean(2 * np.abs(p - t) / (np.abs(p) + np.abs(t)))
+
+    def owa(preds, target, benchmark, scale):
+        def mase(p):
+            return np.mean(np.abs(p - target).mean(1) / scale)
+
+        return (mase(preds) / mase(benchmark)
+                + smape(preds, target) / smape(benchmark, target)) / 2
+
+    def case(label: str, **options) -> Case:
+        return _forecast_case(name, label, owa, inputs=4, **options)
+
+    return Fixture(name, "NumPy", [
+        case("plain"), case("seasonal", season=12),
+        case("given", season=4, given=True),
+        case("float64", dtype="float64"),
     ])
 
 
