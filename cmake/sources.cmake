@@ -870,6 +870,7 @@ set(TALLY_SINKS_HEADERS
     sinks/tensorboard_sink.h)
 
 set(TALLY_SINKS_SOURCES
+    sinks/csv_sink.cc
     sinks/event_summary.cc
     sinks/line_sinks.cc
     sinks/metric_log.cc

@@ -13,15 +13,12 @@
 #include <utility>
 
 #include "tally/metrics/checkpoint/file.h"
-#include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_json.h"
 #include "tally/metrics/results_table.h"
-#include "tally/sinks/csv_sink.h"
 #include "tally/sinks/json_lines_sink.h"
 #include "tally/sinks/log_file.h"
 #include "tally/sinks/table_sink.h"
 #include "tally/sinks/time_text.h"
-#include "tally/state/parse_number.h"
 
 namespace tally::internal {
 namespace {
@@ -80,6 +77,18 @@ absl::Status LogFile::open_lines(std::string_view head, Choose choose) {
   return open(O_APPEND | O_CREAT);
 }
 
+absl::Status LogFile::rewrite(Rewrite change) {
+  std::string old;
+  const absl::Status read = read_file(
+      path_, old,
+      [](std::string_view, std::int64_t) { return absl::OkStatus(); });
+  if (!read.ok()) return read;
+  const absl::Status written = write_file(path_, change(old));
+  if (!written.ok()) return written;
+  ::close(std::exchange(descriptor_, -1));
+  return open(O_APPEND);
+}
+
 absl::Status LogFile::create() { return open(O_CREAT | O_EXCL); }
 
 absl::Status LogFile::append(std::string_view bytes) {
@@ -109,41 +118,6 @@ absl::Status LogFile::close() {
 }  // namespace tally::internal
 
 namespace tally {
-namespace {
-
-constexpr std::string_view kCsvHead = "step,time,metric,index,value\n";
-
-}  // namespace
-
-absl::Status CsvSink::begin(const Run& run) {
-  using Line = internal::LogFile::Line;
-  const absl::Status opened =
-      file_.open_lines(kCsvHead, [&](std::string_view line, Line& choice) {
-        const auto step = internal::parse_number<std::int64_t>(
-            line.substr(0, line.find(',')));
-        const bool is_head = line == kCsvHead.substr(0, line.size());
-        if (!is_head && (!step || *step >= run.first_step)) {
-          choice = Line::kDropped;
-        }
-        return absl::OkStatus();
-      });
-  if (!opened.ok() || !file_.is_new()) return opened;
-  return file_.append(kCsvHead);
-}
-
-absl::Status CsvSink::write(std::int64_t step, double time,
-                            const Results& results) {
-  for (const auto& [name, value] : results) {
-    if (name.find_first_of("\r\n") == name.npos) continue;
-    const std::string message = file_.path() +
-                                ": expected names without line breaks, got '" +
-                                name + "'";
-    return absl::InvalidArgumentError(message.c_str());
-  }
-  return file_.append(to_csv_lines(
-      results, std::to_string(step) + "," + internal::time_text(time) + ","));
-}
-
 namespace {
 
 constexpr std::string_view kJsonHead = "{\"tally_log\":";

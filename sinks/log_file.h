@@ -37,6 +37,9 @@ class LogFile {
 
   /// All of the bytes, or an error; what a full disk left of them is cut off.
   absl::Status append(std::string_view bytes);
+  /// Replaces the lines by what `change` makes of them: all of them or nothing.
+  using Rewrite = c10::function_ref<std::string(std::string_view old)>;
+  absl::Status rewrite(Rewrite change);
   /// Waits until everything is on the disk.
   absl::Status close();
 

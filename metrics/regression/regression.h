@@ -17,5 +17,6 @@
 #include "tally/metrics/regression/percentage_errors.h"   // IWYU pragma: export
 #include "tally/metrics/regression/quantile_scores.h"     // IWYU pragma: export
 #include "tally/metrics/regression/r2_score.h"            // IWYU pragma: export
+#include "tally/metrics/regression/scaled_errors.h"       // IWYU pragma: export
 #include "tally/metrics/regression/spearman_corr_coef.h"  // IWYU pragma: export
 #include "tally/metrics/regression/tweedie_deviance.h"    // IWYU pragma: export

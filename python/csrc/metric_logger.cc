@@ -25,6 +25,9 @@ std::unique_ptr<Sink> make_sink(const std::string& kind,
                                 const std::string& path, Strings labels) {
   if (kind == "json_lines") return std::make_unique<JsonLinesSink>(path);
   if (kind == "csv") return std::make_unique<CsvSink>(path);
+  if (kind == "wide_csv") {
+    return std::make_unique<CsvSink>(path, CsvLayout::kWide);
+  }
   if (kind == "table") {
     return std::make_unique<TableSink>(std::cerr, std::move(labels));
   }

@@ -48,9 +48,12 @@ class MetricLogger:
         """A line of JSON for each step. Whether the file could be opened."""
         return self._add("json_lines", path)
 
-    def add_csv(self, path):
-        """A line of CSV for each number. Whether the file could be opened."""
-        return self._add("csv", path)
+    def add_csv(self, path, *, wide=False):
+        """A line of CSV for each number, or if ``wide`` for each step with a column for each.
+
+        Whether the file could be opened.
+        """
+        return self._add("wide_csv" if wide else "csv", path)
 
     def add_tensorboard(self, folder, labels=()):
         """TensorBoard's event files; ``labels`` are names of classes. Whether it worked."""

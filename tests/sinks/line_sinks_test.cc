@@ -155,6 +155,82 @@ TEST_F(CsvSinkTest, QuotesNamesAndRefusesThoseWithLineBreaks) {
   EXPECT_THAT(text_at(path("log.csv")), Not(HasSubstr("\n1,")));
 }
 
+Results numbers(std::initializer_list<std::pair<const char*, double>> values) {
+  Results results;
+  for (const auto& [name, value] : values) {
+    results.add(name, at::full({}, value, at::kDouble));
+  }
+  return results;
+}
+
+TEST_F(CsvSinkTest, WidePutsAStepOnALine) {
+  CsvSink sink(path("log.csv"), CsvLayout::kWide);
+  ASSERT_TRUE(sink.begin(run_from(3)).ok());
+  EXPECT_EQ(text_at(path("log.csv")), "step,time\n");
+  ASSERT_TRUE(sink.write(3, kTime, results_of(0.25)).ok());
+  EXPECT_EQ(text_at(path("log.csv")),
+            "step,time,accuracy,f1 0,f1 1,rows\n"
+            "3,1700000000.250,0.25,0.5,NaN,7\n");
+}
+
+TEST_F(CsvSinkTest, WideGrowsByNewNumbersAndLeavesOthersEmpty) {
+  CsvSink sink(path("log.csv"), CsvLayout::kWide);
+  ASSERT_TRUE(sink.begin(run_from(0)).ok());
+  ASSERT_TRUE(sink.write(1, kTime, numbers({{"a", 1}, {"b", 2}})).ok());
+  Results more = numbers({{"c, \"d\"", 3}, {"a", 4}});
+  more.add("nothing", at::Tensor());
+  ASSERT_TRUE(sink.write(2, kTime, more).ok());
+  ASSERT_TRUE(sink.finish().ok());
+  const std::string expected =
+      "step,time,a,b,\"c, \"\"d\"\"\",nothing\n"
+      "1,1700000000.250,1.0,2.0,,\n"
+      "2,1700000000.250,4.0,,3.0,\n";
+  EXPECT_EQ(text_at(path("log.csv")), expected);
+  CsvSink again(path("log.csv"), CsvLayout::kWide);
+  ASSERT_TRUE(again.begin(run_from(2)).ok());
+  ASSERT_TRUE(again.write(2, kTime, more).ok());
+  EXPECT_EQ(text_at(path("log.csv")), expected);
+  EXPECT_EQ(again.write(3, kTime, numbers({{"a\n", 1}})).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(text_at(path("log.csv")), expected);
+}
+
+TEST_F(CsvSinkTest, WideARestartCutsTheTornLineAndLaterSteps) {
+  const auto write = [&](const char* name, int first, int last) {
+    CsvSink sink(path(name), CsvLayout::kWide);
+    ASSERT_TRUE(sink.begin(run_from(first)).ok());
+    for (int step = first; step <= last; ++step) {
+      ASSERT_TRUE(sink.write(step, kTime, results_of(step)).ok());
+    }
+  };
+  write("all.csv", 0, 4);
+  write("log.csv", 0, 3);
+  std::ofstream(path("log.csv"), std::ios::app) << "4,17000";
+  write("log.csv", 2, 4);
+  EXPECT_EQ(text_at(path("log.csv")), text_at(path("all.csv")));
+}
+
+TEST_F(CsvSinkTest, LayoutsAreNotMixed) {
+  write_steps<CsvSink>(path("log.csv"), 0, 1);
+  CsvSink wide(path("log.csv"), CsvLayout::kWide);
+  EXPECT_EQ(message_of(wide.begin(run_from(2))),
+            path("log.csv") +
+                ": expected a line for each step, got a log with a line for "
+                "each number");
+  for (const char* other : {"step,times\n", "notes\n", "step,time metric\n"}) {
+    write_text("other.csv", other);
+    CsvSink sink(path("other.csv"), CsvLayout::kWide);
+    EXPECT_EQ(
+        message_of(sink.begin(run_from(0))),
+        path("other.csv") + ": expected a log that begins with step,time");
+    EXPECT_EQ(text_at(path("other.csv")), other);
+  }
+  write_text("wide.csv", "step,time,a\n");
+  CsvSink plain(path("wide.csv"));
+  EXPECT_EQ(plain.begin(run_from(0)).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(LineSinksTest, AFullDiskIsAnErrorThatNamesTheFile) {
   const std::string message =
       "/dev/full: cannot be written: No space left on device";
