@@ -35,7 +35,9 @@ bool same_tensor(const at::Tensor& a, const at::Tensor& b) {
   }
   const at::Tensor x = a.detach().cpu().contiguous();
   const at::Tensor y = b.detach().cpu().contiguous();
-  return std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0;
+  // Of an empty one the pointer may be null.
+  return x.nbytes() == 0 ||
+         std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0;
 }
 
 template <class List>
