@@ -13,6 +13,7 @@ set(TALLY_SYNC_HEADERS
     state/note.h
     state/number.h
     state/outside_inference.h
+    state/packing.h
     state/rows.h
     state/sole_owner.h
     state/state.h
@@ -60,6 +61,7 @@ set(TALLY_SYNC_SOURCES
     state/codec.cc
     state/fields.cc
     state/number.cc
+    state/packing.cc
     state/rows.cc
     state/state.cc
     sync/account.cc
@@ -521,11 +523,15 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/curves/class_curve.cc
     metrics/classification/curves/curve_counts.cc
     metrics/classification/curves/curve_reader.cc
+    metrics/classification/curves/curve_runs.cc
     metrics/classification/curves/curve_sampling.cc
     metrics/classification/curves/curve_values.cc
     metrics/classification/curves/label_curve.cc
     metrics/classification/curves/point_limit.cc
+    metrics/classification/curves/run_scores.cc
     metrics/classification/curves/score_counts.cc
+    metrics/classification/curves/score_runs.cc
+    metrics/classification/curves/score_table.cc
     metrics/classification/curves/weighted_scores.cc
     metrics/classification/exact_match.cc
     metrics/classification/fixed_rates.cc

@@ -120,6 +120,9 @@ struct ScoreSampling {
   CurveArea area = CurveArea::kRoc;
   /// The samples without weights, then those with.
   std::function<std::vector<Kept>(const AnyState&)> kept;
+  /// Of the metric's identity: makes states keep rows, however many. Null: they
+  /// do.
+  void (*keep_rows)(AnyState& identity) = nullptr;
 };
 
 /// Each element of the result is a quantile of rows' values: exact intervals

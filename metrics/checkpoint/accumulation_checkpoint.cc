@@ -2,6 +2,7 @@
 
 #include "tally/metrics/checkpoint/checkpoint.h"
 #include "tally/metrics/core/accumulation.h"
+#include "tally/state/packing.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::internal {
@@ -25,6 +26,7 @@ StoredRows Accumulation::stored(bool with_values) const {
       rows.cells.push_back({own.local, own.count, own.index_offset});
     }
   }
+  for (StoredCell& each : rows.cells) pack(each.state);
   rows.update_count = update_count_;
   rows.sources = sources_;
   return rows;

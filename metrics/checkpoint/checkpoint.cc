@@ -209,7 +209,8 @@ absl::Status take_rows(const HeldCheckpoint& held, CheckpointRows& rows) {
   rows.update_count = held.update_count;
   rows.cells.assign(held.cells.size(), StoredCell());
   for (std::size_t i = 0; i < held.cells.size(); ++i) {
-    held.cells[i].read_into(rows.columns[i % rows.columns.size()].identity,
+    const std::size_t c = i % rows.columns.size();
+    held.cells[i].read_into(rows.columns[c].identity, held.columns[c],
                             rows.cells[i]);
   }
   return absl::OkStatus();
@@ -229,7 +230,8 @@ void take_parts(const HeldCheckpoint& held, CheckpointRows& rows,
             (same_label && held.columns[h].label != columns[i].label)) {
           continue;
         }
-        held.cells[h].read_into(columns[i].identity, rows.cells[i]);
+        held.cells[h].read_into(columns[i].identity, held.columns[h],
+                                rows.cells[i]);
         used[h] = filled[i] = true;
       }
     }

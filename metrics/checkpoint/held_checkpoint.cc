@@ -3,8 +3,8 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "tally/metrics/core/option_text.h"
@@ -48,20 +48,41 @@ std::string only_in(const std::vector<std::string>& texts,
   return only.empty() ? "nothing else" : only;
 }
 
+// Fields that states got when there were checkpoints of them already.
+constexpr std::string_view kLaterFields[] = {"score_runs"};
+
+/// Those that states had at first. A name may have a part's before it.
+Fields first_fields(const Fields& all) {
+  Fields first;
+  for (const Field& field : all) {
+    std::string_view name = field.name;
+    name.remove_prefix(name.rfind('.') + 1);
+    if (std::find(std::begin(kLaterFields), std::end(kLaterFields), name) ==
+        std::end(kLaterFields)) {
+      first.add(field);
+    }
+  }
+  return first;
+}
+
 }  // namespace
 
 bool HeldCheckpoint::Column::fits(const StateColumn& column) const {
-  return key == column.key.text() &&
-         schema == column.identity.fields().schema();
+  if (key != column.key.text()) return false;
+  const Fields fields = column.identity.fields();
+  return schema == fields.schema() || schema == first_fields(fields).schema();
 }
 
 void HeldCheckpoint::Cell::read_into(const AnyState& identity,
+                                     const Column& column,
                                      StoredCell& cell) const {
   cell.count = count;
   cell.index_offset = index_offset;
   if (!is_defined) return;
   cell.state = identity;
-  Decoder(fields).fields(cell.state.fields());
+  const Fields all = cell.state.fields();
+  Decoder(fields).fields(column.schema == all.schema() ? all
+                                                       : first_fields(all));
 }
 
 std::string column_difference(const HeldCheckpoint::Column& held,

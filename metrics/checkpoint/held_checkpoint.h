@@ -18,6 +18,8 @@ struct HeldCheckpoint {
     std::string key;
     std::string schema;
 
+    /// Whether it has the column's fields, but for those that states did not
+    /// have when it was written: these stay as in an empty state.
     bool fits(const StateColumn& column) const;
   };
   struct Cell {
@@ -26,7 +28,9 @@ struct HeldCheckpoint {
     bool is_defined = true;
     std::string_view fields;
 
-    void read_into(const AnyState& identity, StoredCell& cell) const;
+    /// REQUIRES: it is of a column that fits, which has this identity.
+    void read_into(const AnyState& identity, const Column& column,
+                   StoredCell& cell) const;
   };
 
   CheckpointHead head;

@@ -60,7 +60,8 @@ struct MultilabelAUROCOptions
 /// [N, ...] of any real dtype, weights [N, ...], the multiplicity of each
 /// (default: 1). Result: 0-dim, in [0, 1].
 ///
-/// State: all scores, targets and weights, concatenated; with thresholds a
+/// State: all scores, targets and weights, concatenated, many of them as counts
+/// of equal scores (see keep_rows); with thresholds a
 /// summed histogram, whose size does not depend on the data. The area is then
 /// that of the binned scores, from (0, 0) to (1, 1) for any thresholds.
 ///

@@ -40,7 +40,8 @@ struct MultilabelAveragePrecisionOptions
 /// [N, ...] of any real dtype, weights [N, ...], the multiplicity of each
 /// (default: 1). Result: 0-dim, in [0, 1].
 ///
-/// State: all scores, targets and weights, concatenated; with thresholds a
+/// State: all scores, targets and weights, concatenated, many of them as counts
+/// of equal scores (see keep_rows); with thresholds a
 /// summed histogram. The value is then that of the binned scores, up to recall
 /// 1 for any thresholds.
 ///

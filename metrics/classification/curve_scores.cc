@@ -129,6 +129,9 @@ MetricSampling BinaryAveragePrecision::sampling() const {
   MetricSampling sampling = MetricOf::sampling();
   if (options().thresholds().exact()) {
     sampling.scores = classification::scores_of(CurveArea::kPrecisionRecall);
+    sampling.deciding = [](const AnyState& state) {
+      return classification::positive_rows(state.get<CurveState>());
+    };
   }
   return sampling;
 }

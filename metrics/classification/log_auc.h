@@ -80,7 +80,8 @@ struct MultilabelLogAUCOptions
 /// [N, ...] of any real dtype, weights [N, ...], the multiplicity of each
 /// (default: 1). Result: 0-dim, in [0, 1].
 ///
-/// State: all scores, targets and weights, concatenated; with thresholds a
+/// State: all scores, targets and weights, concatenated, many of them as counts
+/// of equal scores (see keep_rows); with thresholds a
 /// summed histogram, and the curve is that of its bins.
 ///
 /// NaN before any update and unless both classes occur. NaN, weights and

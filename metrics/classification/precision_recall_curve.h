@@ -101,7 +101,8 @@ struct MultilabelPrecisionRecallCurveOptions
 /// scores or, with thresholds, K of them; thresholds are probabilities (with
 /// kScores, scores). With max_points, about as many of these points.
 ///
-/// State: all scores, targets and weights, concatenated; with thresholds a
+/// State: all scores, targets and weights, concatenated, many of them as counts
+/// of equal scores (see keep_rows); with thresholds a
 /// summed histogram, whose size does not depend on the data.
 ///
 /// Recall is NaN without positives; everything except the last point is NaN

@@ -69,7 +69,8 @@ struct MultilabelROCOptions
 /// thresholds, K of them; thresholds are probabilities (with kScores, scores),
 /// +infinity first. With max_points, about as many of these points.
 ///
-/// State: all scores, targets and weights, concatenated; with thresholds a
+/// State: all scores, targets and weights, concatenated, many of them as counts
+/// of equal scores (see keep_rows); with thresholds a
 /// summed histogram, whose size does not depend on the data.
 ///
 /// A rate without samples is NaN; everything is NaN before any update. NaN,

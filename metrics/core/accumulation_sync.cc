@@ -7,6 +7,7 @@
 
 #include "tally/metrics/core/accumulation.h"
 #include "tally/state/codec.h"
+#include "tally/state/packing.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/communicator.h"
@@ -121,6 +122,7 @@ std::vector<sync::internal::SyncItem> Accumulation::items(
       list.push_back({column.label + name, column.key,
                       has_state ? row[c].local : column.identity,
                       column.identity, row != nullptr ? row[c].count : 0});
+      pack(list.back().state);
     }
   };
   if (!index_) {

@@ -68,7 +68,11 @@ class CurveEngine final : public ResamplingEngine {
   }
   bool has_strata() const override { return has_replicates(); }
   AnyState identity() const override {
-    return identity_with(AnyState::of(CurveIds()));
+    AnyState state = identity_with(AnyState::of(CurveIds()));
+    if (scores_.keep_rows) {
+      scores_.keep_rows(state.get<StateParts>().parts()[0]);
+    }
+    return state;
   }
   AnyState observe(Inputs inputs,
                    const std::vector<std::int64_t>& ids) const override;

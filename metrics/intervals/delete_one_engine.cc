@@ -24,6 +24,11 @@ class DeleteOneEngine final : public IntervalEngine {
         range_(range) {}
 
   IntervalMethod method() const override { return IntervalMethod::kDeleteOne; }
+  AnyState identity() const override {
+    AnyState state = metric_->make_state();
+    if (scores_.keep_rows) scores_.keep_rows(state);
+    return state;
+  }
   AnyState observe(Inputs inputs,
                    const std::vector<std::int64_t>&) const override {
     check_counted(*metric_, inputs.size() > 2 ? inputs.slice(0, 2) : inputs,

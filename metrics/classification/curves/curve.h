@@ -25,7 +25,8 @@ struct CurveRules {
         nan_policy(metric_options.nan_policy()),
         validate_args(metric_options.validate_args()),
         checks_scores(validate_args && options.thresholds().exact() &&
-                      input == ScoreKind::kProbabilities) {}
+                      input == ScoreKind::kProbabilities),
+        keeps_rows(options.keeps_rows()) {}
 
   CurveShape shape;
   ThresholdGrid grid;
@@ -36,6 +37,8 @@ struct CurveRules {
   /// Whether an exact curve's scores must be probabilities; those of others are
   /// checked when they are binned.
   bool checks_scores;
+  /// Whether an exact curve's rows never become runs.
+  bool keeps_rows;
 };
 
 /// For one target per score: binary and multilabel.
@@ -55,6 +58,11 @@ class CurveObserver {
   CurveObserver(const Options& options, const MetricOptions& metric_options)
       : rules_(options, metric_options) {}
 
+  State identity() const {
+    State state;
+    state.keeps_rows = rules_.keeps_rows;
+    return state;
+  }
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const {
     return kObserve(rules_, preds, target, weight);

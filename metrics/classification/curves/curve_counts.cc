@@ -1,11 +1,13 @@
 #include "tally/metrics/classification/curves/curve_counts.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/ones.h>
 
 #include <cmath>
 
+#include "tally/metrics/classification/curves/curve_runs.h"
 #include "tally/metrics/classification/curves/exact_scores.h"
 #include "tally/metrics/classification/inputs/logit_tensors.h"
 #include "tally/metrics/common/constants.h"
@@ -117,20 +119,23 @@ std::optional<ScoreCounts> no_counts() { return RankedScores<std::uint32_t>(); }
 
 }  // namespace
 
+void ExactScores::set_rows(const at::Tensor& rows, const at::Tensor& targets) {
+  preds = rows.contiguous();
+  target = targets.contiguous();
+  const bool binary = shape.task == CurveShape::Task::kBinary;
+  check_state(
+      preds.dim() == (binary ? 1 : 2) &&
+      (binary || preds.size(1) == shape.curves) && preds.is_floating_point() &&
+      (has_codes() ? preds.sizes() == target.sizes()
+                   : target.dim() == 1 && target.size(0) == preds.size(0)) &&
+      target.scalar_type() == (has_codes() ? at::kByte : at::kLong));
+}
+
 ExactScores::ExactScores(const CurveView& view)
     : shape(view.shape), input(view.input) {
   const auto read = [&](const CurveSamples& samples) {
     check_state(samples.preds.defined() && samples.target.defined());
-    preds = samples.preds.tensor().contiguous();
-    target = samples.target.tensor().contiguous();
-    const bool binary = shape.task == CurveShape::Task::kBinary;
-    check_state(preds.dim() == (binary ? 1 : 2) &&
-                (binary || preds.size(1) == shape.curves) &&
-                preds.is_floating_point() &&
-                (has_codes()
-                     ? preds.sizes() == target.sizes()
-                     : target.dim() == 1 && target.size(0) == preds.size(0)) &&
-                target.scalar_type() == (has_codes() ? at::kByte : at::kLong));
+    set_rows(samples.preds.tensor(), samples.target.tensor());
   };
   const CurveState& state = view.state;
   if (!state.weighted.has_rows()) {
@@ -162,6 +167,16 @@ void visit_counts(const CurveView& view, const CountsVisit& visit) {
     }
     return;
   }
+  if (reads_runs(view)) {
+    const CurveRuns runs(view);
+    at::parallel_for(0, shape.curves, 1,
+                     [&](std::int64_t begin, std::int64_t end) {
+                       for (std::int64_t c = begin; c < end; ++c) {
+                         visit(c, runs.counts(c));
+                       }
+                     });
+    return;
+  }
   if (!has_samples(state)) {
     for (std::int64_t c = 0; c < shape.curves; ++c) visit(c, no_counts());
     return;
@@ -187,6 +202,7 @@ std::optional<ScoreCounts> pooled_counts(const CurveView& view) {
     return bucket_counts(
         shape.curves == 1 ? histogram : histogram.sum(0, /*keepdim=*/true), 0);
   }
+  if (reads_runs(view)) return CurveRuns(view).pooled();
   if (!has_samples(state)) return no_counts();
   const ExactScores exact(view);
   if (!exact.has_loops()) {
@@ -272,7 +288,8 @@ std::optional<at::Tensor> average_areas(const CurveView& view,
                                         Average average) {
   const CurveShape& shape = view.shape;
   if (shape.task != CurveShape::Task::kMulticlass ||
-      average == Average::kMicro || !view.state.unweighted.preds.defined() ||
+      average == Average::kMicro || reads_runs(view) ||
+      !view.state.unweighted.preds.defined() ||
       !view.state.unweighted.target.defined() ||
       view.state.weighted.preds.defined()) {
     return std::nullopt;

@@ -36,16 +36,26 @@ class BinaryCurveOptions {
   /// Positions with this target are ignored. It need not be a class.
   TALLY_INHERITED_ARG(Derived, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
+  /// Whether an exact curve keeps every row, however many there are; otherwise
+  /// many rows become sorted counts, a tenth of the bytes, with the same
+  /// values. Default: false.
+  TALLY_INHERITED_ARG(Derived, bool, keep_rows) = false;
 
  public:
   /// input(ScoreKind::kLogits).
   Derived& from_logits() { return this->input(ScoreKind::kLogits); }
   CurveShape shape() const { return {}; }
+  /// Whether rows remain rows: asked for, or ranked by a softmax of them.
+  bool keeps_rows() const { return keep_rows_; }
   void visit(OptionVisitor& v) {
     v("thresholds", thresholds_.value(), OptionRole::kSize,
       "Thresholds of the curve; none: every score.");
     v("input", input_, internal::words::kInput);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
+    // States of either kind have been saved before there was a choice.
+    v("keep_rows", keep_rows_,
+      keep_rows_ ? OptionRole::kState : OptionRole::kValue,
+      "Whether exact curves keep rows, however many.");
   }
   /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
@@ -71,6 +81,9 @@ class MulticlassCurveOptions : public BinaryCurveOptions<Derived> {
  public:
   CurveShape shape() const {
     return {CurveShape::Task::kMulticlass, num_classes_};
+  }
+  bool keeps_rows() const {
+    return this->keep_rows_ || this->input_ == ScoreKind::kLogits;
   }
   Dimensions dimensions() const { return {Dimension::kClass}; }
   void visit_curves(OptionVisitor& v) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tally/metrics/classification/curves/curve_runs.h"
 #include "tally/metrics/classification/curves/curve_state.h"
 #include "tally/metrics/classification/curves/score_counts.h"
 #include "tally/metrics/classification/inputs/value_checks.h"
@@ -304,6 +305,7 @@ at::Tensor CurveState::weighted_counted(bool in_place) const {
 }
 
 void CurveState::compact() {
+  classification::make_runs(*this);
   const auto are_many = [&](const Rows& places) {
     return places.size() > 0 &&
            places.size() * classification::kBucketsPerPlace >=

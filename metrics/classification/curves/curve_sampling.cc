@@ -1,14 +1,20 @@
 #include "tally/metrics/classification/curves/curve_sampling.h"
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "tally/metrics/classification/curves/curve_counts.h"
+#include "tally/metrics/classification/curves/curve_runs.h"
 
 namespace tally::internal::classification {
 namespace {
@@ -30,8 +36,25 @@ ScoredSamples samples_of(const ScoreCounts& counts) {
   return samples;
 }
 
+// A row for each sample.
+std::array<at::Tensor, 2> rows_of(const RunScores& runs) {
+  const at::Tensor scores =
+      at::empty({runs.positives() + runs.negatives()}, at::kDouble);
+  const at::Tensor target = at::empty_like(scores);
+  auto* score = scores.mutable_data_ptr<double>();
+  auto* code = target.mutable_data_ptr<double>();
+  runs.for_each(
+      [&](double own, std::int64_t positives, std::int64_t negatives) {
+        score = std::fill_n(score, positives + negatives, own);
+        code = std::fill_n(code, positives, 1.0);
+        code = std::fill_n(code, negatives, 0.0);
+      });
+  return {scores, target};
+}
+
 // Without a NaN among the scores.
-void visit_weighted(const CurveState& state, const PairSampling::Use& use) {
+void visit_weighted(const CurveView& view, const PairSampling::Use& use) {
+  const CurveState& state = view.state;
   std::vector<at::Tensor> scores, target, weights;
   const auto add = [&](const CurveSamples& samples, const at::Tensor& weight) {
     const at::Tensor codes = samples.target.tensor().reshape(-1);
@@ -44,7 +67,14 @@ void visit_weighted(const CurveState& state, const PairSampling::Use& use) {
     take(codes, target);
     take(weight, weights);
   };
-  if (state.unweighted.preds.size() > 0) {
+  if (reads_runs(view)) {
+    const auto runs = CurveRuns(view).unweighted(0, 1);
+    if (!runs) return;
+    auto [own_scores, own_target] = rows_of(*runs);
+    weights.push_back(at::ones_like(own_scores));
+    scores.push_back(std::move(own_scores));
+    target.push_back(std::move(own_target));
+  } else if (state.unweighted.preds.size() > 0) {
     add(state.unweighted,
         at::ones({state.unweighted.preds.size()},
                  state.unweighted.preds.tensor().options().dtype(at::kDouble)));
@@ -59,7 +89,7 @@ void visit_weighted(const CurveState& state, const PairSampling::Use& use) {
 
 void visit_pairs(const CurveView& view, const PairSampling::Use& use) {
   if (view.state.weighted.preds.size() > 0) {
-    visit_weighted(view.state, use);
+    visit_weighted(view, use);
     return;
   }
   visit_counts(
@@ -68,13 +98,38 @@ void visit_pairs(const CurveView& view, const PairSampling::Use& use) {
       });
 }
 
+double positive_rows(const CurveState& state) {
+  double sum = 0;
+  for (const CurveSamples* samples : {&state.unweighted, &state.weighted}) {
+    if (samples->target.size() == 0) continue;
+    sum += samples->target.tensor().eq(1).sum().item<double>();
+  }
+  if (state.runs.size() == 0) return sum;
+  const at::Tensor bytes = state.runs.tensor().cpu();
+  for (const ScoreRun& run : read_runs(bytes)) {
+    for (const ScoreTable& table : run.curves) {
+      sum += static_cast<double>(table.totals.positives);
+    }
+  }
+  return sum;
+}
+
 ScoreSampling scores_of(CurveArea area) {
-  return {area, [](const AnyState& state) {
-            const auto& own = state.get<CurveState>();
-            return std::vector<ScoreSampling::Kept>{
-                {own.unweighted.preds, own.unweighted.target},
-                {own.weighted.preds, own.weighted.target, &own.weights}};
-          }};
+  ScoreSampling sampling;
+  sampling.area = area;
+  sampling.kept = [](const AnyState& state) {
+    const auto& own = state.get<CurveState>();
+    TORCH_CHECK_VALUE(
+        own.runs.size() == 0,
+        "expected rows of scores in the state, got sorted counts");
+    return std::vector<ScoreSampling::Kept>{
+        {own.unweighted.preds, own.unweighted.target},
+        {own.weighted.preds, own.weighted.target, &own.weights}};
+  };
+  sampling.keep_rows = [](AnyState& identity) {
+    identity.get<CurveState>().keeps_rows = true;
+  };
+  return sampling;
 }
 
 }  // namespace tally::internal::classification

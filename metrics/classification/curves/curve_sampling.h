@@ -21,6 +21,9 @@ PairSampling pairs_of(const Options& options, std::int64_t target_dims) {
   return pairs;
 }
 
+/// The rows with a positive of an exact curve's state.
+double positive_rows(const CurveState& state);
+
 /// For a metric of a single exact curve.
 ScoreSampling scores_of(CurveArea area);
 

@@ -37,6 +37,12 @@ struct CurveState {
   Rows weights;
   std::int64_t curves = 0;   // sizes of the histogram
   std::int64_t columns = 0;  // T + 2
+  /// uint8: of exact curves without weights, the rows before those of
+  /// unweighted, as sorted tables of counts (see curves/score_runs.h). Many
+  /// rows of float32 on the CPU become runs.
+  Rows runs;
+  /// Whether rows remain rows. No field: an option of the metric.
+  bool keeps_rows = false;
 
   void fields(Fields& f) {
     f("preds", unweighted.preds)("target", unweighted.target);
@@ -45,6 +51,7 @@ struct CurveState {
     f("weighted_histogram", weighted.histogram);
     f("weighted_places", weighted.places)("weights", weights);
     f("curves", curves, Merge::kMax)("columns", columns, Merge::kMax);
+    f("score_runs", runs);
   }
   void compact();
   /// The histograms including the places, undefined if there are neither. May

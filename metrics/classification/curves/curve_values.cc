@@ -59,6 +59,7 @@ template <class Key>
 double pairs_in_order(const RankedScores<Key>& ranked) {
   return ranked.pairs_in_order();
 }
+double pairs_in_order(const RunScores& runs) { return runs.pairs_in_order(); }
 
 template <class Counts>
 double sum_of_precisions(const Counts& counts) {
@@ -75,6 +76,9 @@ double sum_of_precisions(const Counts& counts) {
 template <class Key>
 double sum_of_precisions(const RankedScores<Key>& ranked) {
   return ranked.sum_of_precisions();
+}
+double sum_of_precisions(const RunScores& runs) {
+  return runs.sum_of_precisions();
 }
 
 // 1 / (below + 1) + ... + 1 / (below + count), for whole numbers.

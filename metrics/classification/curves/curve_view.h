@@ -12,12 +12,14 @@ struct CurveView {
       : state(curve_state),
         shape(options.shape()),
         thresholds(options.thresholds()),
-        input(options.input()) {}
+        input(options.input()),
+        keeps_rows(options.keeps_rows()) {}
 
   const CurveState& state;
   CurveShape shape;
   const Thresholds& thresholds;
   ScoreKind input;
+  bool keeps_rows;
 };
 
 }  // namespace tally::internal::classification

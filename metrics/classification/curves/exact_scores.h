@@ -31,6 +31,12 @@ struct ExactScores {
 
   /// REQUIRES: there are any. Throws c10::ValueError for an invalid state.
   explicit ExactScores(const CurveView& view);
+  /// The same of rows without weights.
+  ExactScores(const at::Tensor& rows, const at::Tensor& targets,
+              const CurveShape& curves, ScoreKind kind)
+      : shape(curves), input(kind) {
+    set_rows(rows, targets);
+  }
 
   std::int64_t rows() const { return preds.size(0); }
   // Whether targets are codes rather than classes.
@@ -42,6 +48,9 @@ struct ExactScores {
     return preds.is_cpu() && (preds.scalar_type() == at::kFloat ||
                               preds.scalar_type() == at::kDouble);
   }
+
+ private:
+  void set_rows(const at::Tensor& rows, const at::Tensor& targets);
 };
 
 /// The components of the area under a class's ROC curve.
@@ -84,6 +93,19 @@ class ExactSamples {
     for_each_curve(
         [&](std::int64_t c, const Score* scores, const std::uint8_t* codes,
             const PositiveRows&) { visit(c, counts_of(scores, codes, 1)); });
+  }
+
+  /// visit(c, ranked) for every curve in turn, of samples without weights.
+  template <class Visit>
+  void visit_ranked(const Visit& visit) const {
+    if (exact_.has_codes() && columns_ == 1) {
+      return visit(0, Ranked::of(scores_, codes(), rows_));
+    }
+    use_some(0, columns_, PositiveRows(*this),
+             [&](std::int64_t c, const Score* scores, const std::uint8_t* codes,
+                 const PositiveRows&) {
+               visit(c, Ranked::of(scores, codes, rows_));
+             });
   }
 
   /// visit(c, pairs) for every class, from several threads; see RankTable.

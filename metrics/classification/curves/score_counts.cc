@@ -257,16 +257,16 @@ double RankedScores<Key>::pairs_in_order() const {
     pairs[block] = count_pairs_in_order(keys_.data() + cuts[block],
                                         cuts[block + 1] - cuts[block]);
   });
-  double twice = 0;
+  WideCount twice = 0;
   std::int64_t negatives = 0;
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t positives = pairs[block].positives;
-    twice +=
-        static_cast<double>(pairs[block].twice) +
-        2 * static_cast<double>(positives) * static_cast<double>(negatives);
+    twice += pairs[block].twice + WideCount{2} *
+                                      static_cast<std::uint64_t>(positives) *
+                                      static_cast<std::uint64_t>(negatives);
     negatives += cuts[block + 1] - cuts[block] - positives;
   }
-  return twice / 2;
+  return static_cast<double>(twice) / 2;
 }
 
 template <class Key>

@@ -9,12 +9,13 @@
 #include <variant>
 #include <vector>
 
+#include "tally/metrics/classification/curves/run_scores.h"
 #include "tally/metrics/classification/curves/weighted_scores.h"
 #include "tally/metrics/common/ordered_bits.h"
 #include "tally/metrics/common/scratch.h"
 
 /// The samples of a binary problem in the order of their scores, from which
-/// ROC and precision-recall curves are read. Four forms have the same
+/// ROC and precision-recall curves are read. Five forms have the same
 /// interface:
 ///
 ///     counts.positives(), counts.negatives()
@@ -50,8 +51,14 @@ class RankedScores {
     for_each(0, count_, visit);
   }
 
-  /// #{s_p > s_n} + #{s_p = s_n} / 2 over positives p and negatives n; exact
-  /// below 2^52.
+  /// Keys of pack_samples(), ascending up to below(), where those of scores
+  /// that are not negative begin, and from there on.
+  const Key* keys() const { return keys_.data(); }
+  std::int64_t count() const { return count_; }
+  std::int64_t below() const { return below_; }
+
+  /// #{s_p > s_n} + #{s_p = s_n} / 2 over positives p and negatives n, counted
+  /// exactly and rounded once.
   double pairs_in_order() const;
   /// The sum over all positives of the precision at their score.
   double sum_of_precisions() const;
@@ -153,7 +160,7 @@ class BucketedScores {
 
 using ScoreCounts =
     std::variant<RankedScores<std::uint32_t>, RankedScores<std::uint64_t>,
-                 DeviceRankedScores, BucketedScores, WeightedScores>;
+                 DeviceRankedScores, BucketedScores, WeightedScores, RunScores>;
 
 /// Throws c10::ValueError for a state that no update() can produce: one loaded
 /// from manipulated bytes.

@@ -22,25 +22,13 @@
 #include "tally/metrics/classification/kernels/score_kernels.h"
 #include "tally/metrics/classification/kernels/sorted_kernels.h"
 #include "tally/metrics/common/ordered_bits.h"
+#include "tally/tests/metrics/classification/score_groups.h"
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally::internal::classification {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
-
-// Score, positives, negatives.
-using Groups = std::vector<std::tuple<double, std::int64_t, std::int64_t>>;
-
-template <class Counts>
-Groups groups(const Counts& counts) {
-  Groups list;
-  counts.for_each(
-      [&](double score, std::int64_t positives, std::int64_t negatives) {
-        list.emplace_back(score, positives, negatives);
-      });
-  return list;
-}
 
 TEST(ScoreCountsTest, KeysHaveTheOrderOfTheScores) {
   const std::vector<float> scores = {-kInf,  -3e38f, -1.0f, -1e-45f, 0.0f,
