@@ -4,6 +4,9 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -19,6 +22,10 @@ constexpr std::int64_t kFew = 256;
 constexpr std::int64_t kMostAtOnce = std::int64_t{1} << 31;
 // A row that has so many of the columns is read in their order, not sorted.
 constexpr std::size_t kDense = 16;
+// Labels of few bits have their places in one table, small enough for a cache.
+constexpr int kMostBits = 16;
+// Whose labels are looked at before any of them is counted.
+constexpr std::int64_t kLabelsAtOnce = 1024;
 
 struct Cell {
   std::int64_t row, column, count;
@@ -48,6 +55,99 @@ void sort_and_add_up(std::vector<Cell>& cells) {
     }
   }
   if (!cells.empty()) cells.resize(last + 1);
+}
+
+int bits_of(std::uint64_t labels) {
+  int bits = 0;
+  while (bits < 64 && labels >> bits != 0) ++bits;
+  return bits;
+}
+
+// Counts of pairs of labels from 0 on, of as many bits as those that came.
+class SmallLabels {
+ public:
+  // So that all bits that are set in one of them have places, or false.
+  bool fit(std::uint64_t rows, std::uint64_t columns, std::int64_t samples) {
+    const int row_bits = std::max(row_bits_, bits_of(rows));
+    const int column_bits = std::max(column_bits_, bits_of(columns));
+    if (row_bits == row_bits_ && column_bits == column_bits_) return true;
+    const int bits = row_bits + column_bits;
+    if (row_bits > kMostBits || column_bits > kMostBits || bits > kMostBits ||
+        (std::int64_t{1} << bits) > samples / 2 + kFew) {
+      return false;
+    }
+    std::vector<std::int64_t> old(kCopies << bits);
+    old.swap(counts_);
+    const int old_columns = column_bits_;
+    row_bits_ = row_bits;
+    column_bits_ = column_bits;
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      const std::size_t cell = i / kCopies;
+      counts_[place(cell >> old_columns,
+                    cell & ((std::size_t{1} << old_columns) - 1)) +
+              i % kCopies] = old[i];
+    }
+    return true;
+  }
+
+  // Neighbors have counts of their own: one need not wait for the other.
+  void add(std::int64_t row, std::int64_t column, std::int64_t sample,
+           std::int64_t count) {
+    counts_[place(static_cast<std::size_t>(row),
+                  static_cast<std::size_t>(column)) +
+            static_cast<std::size_t>(sample) % kCopies] += count;
+  }
+
+  std::vector<Cell> cells() const {
+    std::vector<Cell> result;
+    for (std::size_t i = 0; i < counts_.size(); i += kCopies) {
+      std::int64_t count = 0;
+      for (std::size_t k = 0; k < kCopies; ++k) count += counts_[i + k];
+      if (count == 0) continue;
+      const std::size_t cell = i / kCopies;
+      result.push_back(
+          {static_cast<std::int64_t>(cell >> column_bits_),
+           static_cast<std::int64_t>(
+               cell & ((std::size_t{1} << column_bits_) - 1)),
+           count});
+    }
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t kCopies = 4;
+
+  std::size_t place(std::size_t row, std::size_t column) const {
+    return (row << column_bits_ | column) * kCopies;
+  }
+
+  int row_bits_ = 0;
+  int column_bits_ = 0;
+  std::vector<std::int64_t> counts_ = std::vector<std::int64_t>(kCopies);
+};
+
+// Nothing if labels are not small. Sample i counts count_of(i).
+template <class CountOf>
+std::optional<std::vector<Cell>> tabulate_small(const std::int64_t* rows,
+                                                const std::int64_t* columns,
+                                                std::int64_t count,
+                                                std::int64_t stride,
+                                                const CountOf& count_of) {
+  SmallLabels table;
+  for (std::int64_t begin = 0; begin < count; begin += kLabelsAtOnce) {
+    const std::int64_t end = std::min(begin + kLabelsAtOnce, count);
+    std::uint64_t in_rows = 0;
+    std::uint64_t in_columns = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      in_rows |= static_cast<std::uint64_t>(rows[i * stride]);
+      in_columns |= static_cast<std::uint64_t>(columns[i * stride]);
+    }
+    if (!table.fit(in_rows, in_columns, count)) return std::nullopt;
+    for (std::int64_t i = begin; i < end; ++i) {
+      table.add(rows[i * stride], columns[i * stride], i, count_of(i));
+    }
+  }
+  return table.cells();
 }
 
 // Row by row: the columns of a row lie together, and are counted in an array.
@@ -121,9 +221,13 @@ at::Tensor count_pairs(const at::Tensor& rows, const at::Tensor& columns) {
          count_pairs(rows.narrow(0, half, count - half),
                      columns.narrow(0, half, count - half))}));
   }
+  const auto* const row = rows.const_data_ptr<std::int64_t>();
+  const auto* const column = columns.const_data_ptr<std::int64_t>();
+  if (const auto small = tabulate_small(row, column, count, /*stride=*/1,
+                                        [](std::int64_t) { return 1; })) {
+    return cell_tensor(*small);
+  }
   if (count <= kFew) {
-    const auto* const row = rows.const_data_ptr<std::int64_t>();
-    const auto* const column = columns.const_data_ptr<std::int64_t>();
     std::vector<Cell> cells;
     cells.reserve(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) {
@@ -143,14 +247,18 @@ at::Tensor added_up(const at::Tensor& cells) {
   const auto* const begin = reinterpret_cast<const Cell*>(values);
   const std::int64_t count = plain.size(0);
   if (are_in_order(begin, count)) return plain;
+  const auto count_of = [=](std::int64_t i) { return begin[i].count; };
+  if (const auto small =
+          tabulate_small(values, values + 1, count, /*stride=*/3, count_of)) {
+    return cell_tensor(*small);
+  }
   if (count <= kFew || count > kMostAtOnce) {
     std::vector<Cell> sorted(begin, begin + count);
     sort_and_add_up(sorted);
     return cell_tensor(sorted);
   }
   return cell_tensor(tabulate(label_places(values, count, 3),
-                              label_places(values + 1, count, 3),
-                              [=](std::uint32_t i) { return begin[i].count; }));
+                              label_places(values + 1, count, 3), count_of));
 }
 
 bool are_many(std::int64_t cells, std::int64_t distinct) {
