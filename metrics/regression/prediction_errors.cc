@@ -74,6 +74,44 @@ double largest_error(const T* preds, const T* target, std::int64_t count) {
 
 }  // namespace
 
+namespace internal::regression {
+
+template <>
+std::optional<ErrorKernel> kernel_of(const AbsoluteError&) {
+  return ErrorKernel{ErrorKind::kPower, 1};
+}
+template <>
+std::optional<ErrorKernel> kernel_of(const SquaredError&) {
+  return ErrorKernel{ErrorKind::kPower, 2};
+}
+template <>
+std::optional<ErrorKernel> kernel_of(const ErrorPower& error) {
+  if (!error.multiplies()) return std::nullopt;
+  return ErrorKernel{ErrorKind::kPower, error.p};
+}
+template <>
+std::optional<ErrorKernel> kernel_of(const LogCosh&) {
+  return ErrorKernel{ErrorKind::kLogCosh};
+}
+template <>
+std::optional<ErrorKernel> kernel_of(const SquaredLogError&) {
+  return ErrorKernel{ErrorKind::kSquaredLog};
+}
+template <>
+std::optional<ErrorKernel> kernel_of(const AbsolutePercentageError& error) {
+  return ErrorKernel{ErrorKind::kPercentage, error.epsilon};
+}
+template <>
+std::optional<ErrorKernel> kernel_of(const SymmetricPercentageError& error) {
+  return ErrorKernel{ErrorKind::kSymmetric, error.epsilon};
+}
+template <>
+std::optional<ErrorKernel> kernel_of(const ErrorOverTargets&) {
+  return ErrorKernel{ErrorKind::kOverTargets};
+}
+
+}  // namespace internal::regression
+
 template class ErrorSums<AbsoluteError>;
 template class ErrorSums<LogCosh>;
 

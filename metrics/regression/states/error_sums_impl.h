@@ -9,18 +9,17 @@
 #include <vector>
 
 #include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/fused.h"
 #include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/regression/inputs/output_checks.h"
 #include "tally/metrics/regression/kernels/error_kernels.h"
 #include "tally/metrics/regression/states/error_sums.h"
+#include "tally/metrics/regression/states/fused_errors.h"
 #include "tally/state/detected.h"
 #include "tally/state/fresh_tensor.h"
 
 /// The loops of ErrorSums.
 namespace tally::internal::regression {
-
-template <class Error>
-using ScaleOf = decltype(std::declval<const Error&>().scale(0.0));
 
 template <class Error>
 using DomainOf = decltype(std::declval<const Error&>().domain());
@@ -32,10 +31,6 @@ using SumsOf = decltype(std::declval<const Error&>().sums(
 
 template <class Options>
 using OutputsOf = decltype(std::declval<const Options&>().num_outputs());
-
-/// Elements that one thread sums at a time. Fixed, so that sums do not depend
-/// on the number of threads.
-constexpr std::int64_t kSumBlock = 1 << 16;
 
 /// `sums_of(begin, end)` over blocks, added in order.
 template <class SumsOf>
@@ -157,6 +152,21 @@ ErrorState plain_error_sums(const Error& error, const Samples& samples,
 }
 
 template <class Error>
+ErrorState fused_error_sums(const Error& error, const ErrorKernel& kernel,
+                            const Samples& samples, bool validate) {
+  const at::Tensor preds = samples.preds.detach();
+  const at::Tensor target = samples.target.detach();
+  ErrorState state = plain_error_sums(error, {preds, target, samples.weight},
+                                      /*outputs=*/1, validate);
+  const at::Tensor sums =
+      fused(c10::make_intrusive<FusedErrors<Error>>(error, kernel, state),
+            {samples.preds, samples.target});
+  state.sum = Number(sums.select(0, 0));
+  if constexpr (kHas<ScaleOf, Error>) state.weight = Number(sums.select(0, 1));
+  return state;
+}
+
+template <class Error>
 ErrorState tensor_error_sums(const Error& error, const Samples& samples,
                              std::int64_t outputs, bool validate) {
   const at::Tensor preds = samples.preds.to(at::kDouble);
@@ -192,9 +202,16 @@ ErrorState tensor_error_sums(const Error& error, const Samples& samples,
 template <class Error>
 ErrorState error_sums(const Error& error, const Samples& samples,
                       std::int64_t outputs, bool validate) {
-  return samples.are_plain()
-             ? plain_error_sums(error, samples, outputs, validate)
-             : tensor_error_sums(error, samples, outputs, validate);
+  if (samples.are_plain()) {
+    return plain_error_sums(error, samples, outputs, validate);
+  }
+  if (outputs == 1 && !samples.weight.defined() &&
+      are_fusible({samples.preds, samples.target})) {
+    if (const std::optional<ErrorKernel> kernel = kernel_of(error)) {
+      return fused_error_sums(error, *kernel, samples, validate);
+    }
+  }
+  return tensor_error_sums(error, samples, outputs, validate);
 }
 
 }  // namespace tally::internal::regression

@@ -1,6 +1,7 @@
 #include "tally/metrics/regression/states/joint_moments.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/Parallel.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/minimum.h>
@@ -8,8 +9,11 @@
 #include <c10/util/Exception.h>
 
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 #include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/fused.h"
 #include "tally/metrics/regression/states/plain_moments.h"
 #include "tally/state/fresh_tensor.h"
 
@@ -23,6 +27,9 @@ using regression::kMomentRows;
 using regression::Moments;
 using regression::Samples;
 using State = JointMoments::State;
+
+// So many gradients are worth another thread.
+constexpr std::int64_t kGradientGrain = 1 << 15;
 
 // Of [N] or [N, outputs], along dimension 0; weight is [N], [N, 1] or not
 // defined.
@@ -56,6 +63,81 @@ Moments<at::Tensor> tensor_moments(const at::Tensor& preds,
           sum(p.mul(t)),
           sum(errors.square())};
 }
+
+// The six moments of one output without weights, [6].
+class FusedMoments final : public internal::Fused {
+ public:
+  explicit FusedMoments(const Moments<double>& moments) : moments_(moments) {}
+
+  at::Tensor value(at::TensorList) const override {
+    at::Tensor value = internal::fresh_tensor({kMomentRows}, at::kDouble);
+    regression::set_moments_column(value.mutable_data_ptr<double>(),
+                                   /*outputs=*/1, 0, moments_);
+    return value;
+  }
+
+  std::vector<at::Tensor> gradients(at::TensorList inputs,
+                                    const at::Tensor& gradient,
+                                    c10::ArrayRef<bool> wanted) const override {
+    std::vector<at::Tensor> slopes(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!wanted[i]) continue;
+      slopes[i] =
+          internal::fresh_tensor(inputs[i].sizes(), inputs[i].scalar_type());
+    }
+    if (inputs[0].scalar_type() == at::kFloat) {
+      write<float>(inputs, gradient, slopes);
+    } else {
+      write<double>(inputs, gradient, slopes);
+    }
+    return slopes;
+  }
+
+  at::Tensor formula(at::TensorList inputs) const override {
+    const Moments<at::Tensor> m =
+        tensor_moments(inputs[0].reshape(-1), inputs[1].reshape(-1),
+                       /*weight=*/{}, /*weight_sum=*/{});
+    return at::stack({m.mean_preds, m.mean_target, m.squares_preds,
+                      m.squares_target, m.products, m.squared_error});
+  }
+
+ private:
+  template <class T>
+  void write(at::TensorList inputs, const at::Tensor& gradient,
+             const std::vector<at::Tensor>& slopes) const {
+    const std::int64_t count = inputs[0].numel();
+    const auto* const preds = inputs[0].const_data_ptr<T>();
+    const auto* const target = inputs[1].const_data_ptr<T>();
+    const Moments<double> g = regression::moments_column(
+        gradient.const_data_ptr<double>(), /*outputs=*/1, 0);
+    const auto size = static_cast<double>(count);
+    const double mean_p = moments_.mean_preds, mean_t = moments_.mean_target;
+    // d = constant + own (x - its mean) + other (y - its mean) + error (x - y)
+    const auto fill = [=](const at::Tensor& to, const T* x, double mean_x,
+                          const T* y, double mean_y, double of_mean,
+                          double of_squares) {
+      if (!to.defined()) return;
+      auto* const d = to.mutable_data_ptr<T>();
+      const double constant = of_mean / size, own = 2 * of_squares;
+      const double other = g.products, error = 2 * g.squared_error;
+      at::parallel_for(
+          0, count, kGradientGrain, [=](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i) {
+              const auto a = static_cast<double>(x[i]);
+              const auto b = static_cast<double>(y[i]);
+              d[i] = static_cast<T>(constant + own * (a - mean_x) +
+                                    other * (b - mean_y) + error * (a - b));
+            }
+          });
+    };
+    fill(slopes[0], preds, mean_p, target, mean_t, g.mean_preds,
+         g.squares_preds);
+    fill(slopes[1], target, mean_t, preds, mean_p, g.mean_target,
+         g.squares_target);
+  }
+
+  Moments<double> moments_;
+};
 
 Moments<Number> numbers(const State& state) {
   return {state.mean_preds,     state.mean_target, state.squares_preds,
@@ -142,10 +224,31 @@ State observe_plain(const Samples& samples, std::int64_t outputs) {
   return state;
 }
 
+State observe_fused(const Samples& samples) {
+  const at::Tensor preds = samples.preds.detach();
+  const at::Tensor target = samples.target.detach();
+  const regression::WeightedMoments result =
+      regression::plain_moments({preds, target, samples.weight}, nullptr);
+  const at::Tensor m =
+      internal::fused(c10::make_intrusive<FusedMoments>(result.moments),
+                      {samples.preds, samples.target});
+  State state;
+  state.total = preds.numel();
+  state.weight = result.weight;
+  set_numbers(state, Moments<at::Tensor>{m.select(0, 0), m.select(0, 1),
+                                         m.select(0, 2), m.select(0, 3),
+                                         m.select(0, 4), m.select(0, 5)});
+  return state;
+}
+
 State observe_tensors(const Samples& samples, std::int64_t outputs) {
   State state;
   state.total = samples.preds.numel() / outputs;
   if (state.total == 0) return state;
+  if (outputs == 1 && !samples.weight.defined() &&
+      internal::are_fusible({samples.preds, samples.target})) {
+    return observe_fused(samples);
+  }
   at::Tensor weight, weight_sum;
   state.weight = state.total;
   if (samples.weight.defined()) {

@@ -1,12 +1,19 @@
 #pragma once
 
+#include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 
+#include <atomic>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "tally/metrics/common/fused.h"
 #include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/regression/inputs/output_checks.h"
+#include "tally/metrics/regression/kernels/row_slopes.h"
 #include "tally/metrics/regression/states/row_scores.h"
 #include "tally/state/fresh_tensor.h"
 
@@ -60,6 +67,94 @@ RowScoresState plain_row_scores(const Score& score, const Samples& rows,
   return state;
 }
 
+/// The sum of the scores, or all of them.
+template <class Score>
+class FusedRows final : public Fused {
+ public:
+  FusedRows(const Score& score, RowKind kernel, at::Tensor value)
+      : score_(score), kernel_(kernel), value_(std::move(value)) {}
+
+  // Not value_ itself: the value holds its node, and that this object.
+  at::Tensor value(at::TensorList) const override { return value_.detach(); }
+
+  std::vector<at::Tensor> gradients(at::TensorList inputs,
+                                    const at::Tensor& gradient,
+                                    c10::ArrayRef<bool> wanted) const override {
+    std::vector<at::Tensor> slopes(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!wanted[i]) continue;
+      slopes[i] = fresh_tensor(inputs[i].sizes(), inputs[i].scalar_type());
+    }
+    const bool holds = inputs[0].scalar_type() == at::kFloat
+                           ? write<float>(inputs, gradient, slopes)
+                           : write<double>(inputs, gradient, slopes);
+    if (!holds) slopes.clear();
+    return slopes;
+  }
+
+  at::Tensor formula(at::TensorList inputs) const override {
+    const at::Tensor scores =
+        score_(inputs[0].to(at::kDouble), inputs[1].to(at::kDouble));
+    return value_.dim() == 0 ? scores.sum() : scores;
+  }
+
+ private:
+  template <class T>
+  bool write(at::TensorList inputs, const at::Tensor& gradient,
+             const std::vector<at::Tensor>& slopes) const {
+    const std::int64_t size = inputs[0].size(1);
+    const bool one_factor = gradient.dim() == 0;
+    const auto* const factors = gradient.const_data_ptr<double>();
+    const auto* const a = inputs[0].const_data_ptr<T>();
+    const auto* const b = inputs[1].const_data_ptr<T>();
+    T* to[2] = {nullptr, nullptr};
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (slopes[i].defined()) to[i] = slopes[i].mutable_data_ptr<T>();
+    }
+    const auto from = [size](T* values, std::int64_t row) {
+      return values == nullptr ? nullptr : values + row * size;
+    };
+    std::atomic<bool> holds = true;
+    at::parallel_for(
+        0, inputs[0].size(0), 1 + kSlopeGrain / size,
+        [&](std::int64_t begin, std::int64_t end) {
+          if (!row_slopes(kernel_, a + begin * size, b + begin * size,
+                          end - begin, size, factors + (one_factor ? 0 : begin),
+                          one_factor, from(to[0], begin), from(to[1], begin))) {
+            holds = false;
+          }
+        });
+    return holds;
+  }
+
+  static constexpr std::int64_t kSlopeGrain = 1 << 14;
+
+  Score score_;
+  RowKind kernel_;
+  at::Tensor value_;
+};
+
+template <class Score>
+RowScoresState fused_row_scores(const Score& score, RowKind kernel,
+                                const Samples& rows, bool keep_scores,
+                                bool validate) {
+  const at::Tensor a = rows.preds.detach();
+  const at::Tensor b = rows.target.detach();
+  RowScoresState state = plain_row_scores(score, Samples{a, b, rows.weight},
+                                          keep_scores, validate);
+  const at::Tensor value =
+      fused(c10::make_intrusive<FusedRows<Score>>(
+                score, kernel,
+                keep_scores ? state.scores.tensor() : state.sum.tensor()),
+            {rows.preds, rows.target});
+  if (keep_scores) {
+    state.scores = Rows(value);
+  } else {
+    state.sum = Number(value);
+  }
+  return state;
+}
+
 template <class Score>
 RowScoresState tensor_row_scores(const Score& score, const Samples& rows,
                                  bool keep_scores, bool validate) {
@@ -76,6 +171,19 @@ RowScoresState tensor_row_scores(const Score& score, const Samples& rows,
   return state;
 }
 
+template <class Score>
+RowScoresState row_scores(const Score& score, const Samples& rows,
+                          bool keep_scores, bool validate) {
+  if (rows.are_plain()) {
+    return plain_row_scores(score, rows, keep_scores, validate);
+  }
+  const std::optional<RowKind> kernel = score.kernel();
+  if (kernel && are_fusible({rows.preds, rows.target})) {
+    return fused_row_scores(score, *kernel, rows, keep_scores, validate);
+  }
+  return tensor_row_scores(score, rows, keep_scores, validate);
+}
+
 }  // namespace tally::internal::regression
 
 namespace tally {
@@ -89,10 +197,8 @@ RowScoresState RowScores<Score>::observe(const at::Tensor& a,
   return internal::regression::observe_by_policy(
       {a, b, no_weight}, internal::regression::kWholeRows, nan_policy_,
       [this](const internal::regression::Samples& rows) {
-        return rows.are_plain() ? internal::regression::plain_row_scores(
-                                      score_, rows, keep_scores_, validate_)
-                                : internal::regression::tensor_row_scores(
-                                      score_, rows, keep_scores_, validate_);
+        return internal::regression::row_scores(score_, rows, keep_scores_,
+                                                validate_);
       });
 }
 
