@@ -31,6 +31,66 @@ struct Means {
   double preds = 0, target = 0;
 };
 
+// Of a sample, and its reference scaled to be nearest to the estimate.
+struct Energies {
+  std::vector<Means> means;
+  double products = 0, target = 0, noise = 0;
+  double scale = 1;
+};
+
+template <class T>
+Energies energies_of(const SamplePair<T>& sample, const RatioRule& rule,
+                     double epsilon) {
+  const std::int64_t time = sample.time;
+  Energies found;
+  found.means.resize(static_cast<std::size_t>(sample.channels));
+  for (std::int64_t c = 0; c < sample.channels; ++c) {
+    const T* const p = sample.preds + c * time;
+    const T* const t = sample.target + c * time;
+    if (rule.zero_mean) found.means[c] = {mean_of(p, time), mean_of(t, time)};
+    const double p_mean = found.means[c].preds, t_mean = found.means[c].target;
+    found.target += sum_terms(time, [=](std::int64_t i) {
+      const double target = t[i] - t_mean;
+      return target * target;
+    });
+    if (!rule.scale_invariant) continue;
+    found.products += sum_terms(time, [=](std::int64_t i) {
+      return (p[i] - p_mean) * (t[i] - t_mean);
+    });
+  }
+  if (rule.scale_invariant) {
+    found.scale = (found.products + epsilon) / (found.target + epsilon);
+  }
+  const double scale = found.scale;
+  for (std::int64_t c = 0; c < sample.channels; ++c) {
+    const T* const p = sample.preds + c * time;
+    const T* const t = sample.target + c * time;
+    const double p_mean = found.means[c].preds, t_mean = found.means[c].target;
+    found.noise += sum_terms(time, [=](std::int64_t i) {
+      const double difference = scale * (t[i] - t_mean) - (p[i] - p_mean);
+      return difference * difference;
+    });
+  }
+  return found;
+}
+
+// to = x (own - its mean) + y (other - its mean), or 0 where own is constant
+// and less its mean.
+template <class T>
+void combine(const T* own, double own_mean, double x, const T* other,
+             double other_mean, double y, std::int64_t count, bool zero_mean,
+             T* to) {
+  if (to == nullptr) return;
+  if (zero_mean && is_constant(own, count)) {
+    std::fill_n(to, count, T{0});
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[i] =
+        static_cast<T>(x * (own[i] - own_mean) + y * (other[i] - other_mean));
+  }
+}
+
 // A signal divided by its norm, and before that less its mean.
 struct Unit {
   std::vector<double> values;
@@ -71,37 +131,39 @@ bool is_silent(const SamplePair<T>& sample, bool zero_mean) {
 template <class T>
 double energy_ratio(const SamplePair<T>& sample, const RatioRule& rule,
                     double epsilon) {
-  const std::int64_t time = sample.time;
-  std::vector<Means> means(static_cast<std::size_t>(sample.channels));
-  double products = 0, energy = 0;
+  const Energies e = energies_of(sample, rule, epsilon);
+  return 10 * std::log10((e.scale * e.scale * e.target + epsilon) /
+                         (e.noise + epsilon));
+}
+
+template <class T>
+void energy_slopes(const SamplePair<T>& sample, const RatioRule& rule,
+                   double epsilon, double factor, T* of_preds, T* of_target) {
+  const Energies e = energies_of(sample, rule, epsilon);
+  const double decibels = factor * 10 / std::log(10.0);
+  const double by_signal = decibels / (e.scale * e.scale * e.target + epsilon);
+  const double by_noise = decibels / (e.noise + epsilon);
+  // By the scale, over what it is divided by.
+  const double by_scale =
+      rule.scale_invariant
+          ? 2 *
+                (by_signal * e.scale * e.target -
+                 by_noise * (e.scale * e.target - e.products)) /
+                (e.target + epsilon)
+          : 0;
   for (std::int64_t c = 0; c < sample.channels; ++c) {
-    const T* const p = sample.preds + c * time;
-    const T* const t = sample.target + c * time;
-    if (rule.zero_mean) means[c] = {mean_of(p, time), mean_of(t, time)};
-    const double p_mean = means[c].preds, t_mean = means[c].target;
-    energy += sum_terms(time, [=](std::int64_t i) {
-      const double target = t[i] - t_mean;
-      return target * target;
-    });
-    if (!rule.scale_invariant) continue;
-    products += sum_terms(time, [=](std::int64_t i) {
-      return (p[i] - p_mean) * (t[i] - t_mean);
-    });
+    const std::int64_t at = c * sample.time;
+    const T* const p = sample.preds + at;
+    const T* const t = sample.target + at;
+    const auto from = [at](T* to) { return to == nullptr ? to : to + at; };
+    combine(p, e.means[c].preds, -2 * by_noise, t, e.means[c].target,
+            by_scale + 2 * by_noise * e.scale, sample.time, rule.zero_mean,
+            from(of_preds));
+    combine(t, e.means[c].target,
+            2 * e.scale * (e.scale * (by_signal - by_noise) - by_scale), p,
+            e.means[c].preds, by_scale + 2 * by_noise * e.scale, sample.time,
+            rule.zero_mean, from(of_target));
   }
-  const double scale =
-      rule.scale_invariant ? (products + epsilon) / (energy + epsilon) : 1;
-  double noise = 0;
-  for (std::int64_t c = 0; c < sample.channels; ++c) {
-    const T* const p = sample.preds + c * time;
-    const T* const t = sample.target + c * time;
-    const double p_mean = means[c].preds, t_mean = means[c].target;
-    noise += sum_terms(time, [=](std::int64_t i) {
-      const double difference = scale * (t[i] - t_mean) - (p[i] - p_mean);
-      return difference * difference;
-    });
-  }
-  return 10 *
-         std::log10((scale * scale * energy + epsilon) / (noise + epsilon));
 }
 
 template bool is_silent(const SamplePair<float>&, bool);
@@ -110,6 +172,10 @@ template double energy_ratio(const SamplePair<float>&, const RatioRule&,
                              double);
 template double energy_ratio(const SamplePair<double>&, const RatioRule&,
                              double);
+template void energy_slopes(const SamplePair<float>&, const RatioRule&, double,
+                            double, float*, float*);
+template void energy_slopes(const SamplePair<double>&, const RatioRule&, double,
+                            double, double*, double*);
 
 template <class T>
 double coherence(const T* preds, const T* target, std::int64_t time,

@@ -33,11 +33,21 @@ template <class T>
 double energy_ratio(const SamplePair<T>& sample, const RatioRule& rule,
                     double epsilon);
 
+/// Writes the derivatives of the ratio by each value, times the factor, unless
+/// null; 0 for a constant signal less its mean.
+template <class T>
+void energy_slopes(const SamplePair<T>& sample, const RatioRule& rule,
+                   double epsilon, double factor, T* of_preds, T* of_target);
+
 extern template bool is_silent(const SamplePair<float>&, bool);
 extern template bool is_silent(const SamplePair<double>&, bool);
 extern template double energy_ratio(const SamplePair<float>&, const RatioRule&,
                                     double);
 extern template double energy_ratio(const SamplePair<double>&, const RatioRule&,
                                     double);
+extern template void energy_slopes(const SamplePair<float>&, const RatioRule&,
+                                   double, double, float*, float*);
+extern template void energy_slopes(const SamplePair<double>&, const RatioRule&,
+                                   double, double, double*, double*);
 
 }  // namespace tally::internal::audio

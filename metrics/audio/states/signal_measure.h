@@ -39,9 +39,13 @@ class EnergyRatio : public SignalMeasure {
   Layout layout() const override { return layout_; }
   void score(const Signals& plain, double* scores) const override;
   at::Tensor differentiable(const Signals& signals) const override;
+  at::Tensor record(const Signals& signals, double* scores) const override;
   std::int64_t count_silent(const Signals& plain) const override;
 
  private:
+  class Fused;
+  at::Tensor formula(const Signals& signals) const;
+
   RatioRule rule_;
   Layout layout_;
 };

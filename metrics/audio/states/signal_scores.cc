@@ -7,12 +7,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tally/metrics/audio/states/signal_measure.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/exact_sums.h"
+#include "tally/metrics/common/fused.h"
 #include "tally/metrics/common/plain_values.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally::internal::audio {
 namespace {
@@ -90,7 +95,71 @@ void EnergyRatio::score(const Signals& plain, double* scores) const {
   });
 }
 
+// The ratio of each sample, [N], as one node of the graph.
+class EnergyRatio::Fused final : public internal::Fused {
+ public:
+  Fused(const EnergyRatio& ratio, const Signals& signals, at::Tensor scores)
+      : ratio_(ratio),
+        epsilon_(signals.epsilon),
+        sizes_(signals.sizes),
+        scores_(std::move(scores)) {}
+
+  // Not scores_ itself: the value holds its node, and that this object.
+  at::Tensor value(at::TensorList) const override { return scores_.detach(); }
+
+  std::vector<at::Tensor> gradients(at::TensorList inputs,
+                                    const at::Tensor& gradient,
+                                    c10::ArrayRef<bool> wanted) const override {
+    std::vector<at::Tensor> slopes(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!wanted[i]) continue;
+      slopes[i] = fresh_tensor(inputs[i].sizes(), inputs[i].scalar_type());
+    }
+    const auto* const factors = gradient.const_data_ptr<double>();
+    visit_samples(with(inputs), [&](std::int64_t n, const auto& sample) {
+      using T = std::decay_t<decltype(*sample.preds)>;
+      const auto to = [&](const at::Tensor& all) -> T* {
+        if (!all.defined()) return nullptr;
+        return all.mutable_data_ptr<T>() + n * sample.channels * sample.time;
+      };
+      energy_slopes(sample, ratio_.rule_, epsilon_, factors[n], to(slopes[0]),
+                    to(slopes[1]));
+    });
+    return slopes;
+  }
+
+  at::Tensor formula(at::TensorList inputs) const override {
+    return ratio_.formula(with(inputs));
+  }
+
+ private:
+  Signals with(at::TensorList inputs) const {
+    return {inputs[0], inputs[1], epsilon_, sizes_};
+  }
+
+  EnergyRatio ratio_;
+  double epsilon_;
+  std::vector<std::int64_t> sizes_;
+  at::Tensor scores_;
+};
+
+at::Tensor EnergyRatio::record(const Signals& signals, double* scores) const {
+  score(signals.plain(), scores);
+  const at::Tensor inputs[] = {signals.preds.contiguous(),
+                               signals.target.contiguous()};
+  if (!are_fusible(inputs)) return formula(signals);
+  at::Tensor kept = fresh_tensor({signals.samples()}, at::kDouble);
+  std::copy_n(scores, signals.samples(), kept.mutable_data_ptr<double>());
+  return fused(c10::make_intrusive<Fused>(*this, signals, std::move(kept)),
+               inputs);
+}
+
 at::Tensor EnergyRatio::differentiable(const Signals& signals) const {
+  std::vector<double> scores(static_cast<std::size_t>(signals.samples()));
+  return record(signals, scores.data());
+}
+
+at::Tensor EnergyRatio::formula(const Signals& signals) const {
   const Signals wide = signals.wide();
   const auto flat = [&](const at::Tensor& tensor) {
     return (rule_.zero_mean ? centered(tensor) : tensor).flatten(1);
