@@ -36,6 +36,7 @@ class RelativeGlobalError : public internal::image::ImageMeasure {
 
   void check(internal::image::Tensors images) const override;
   at::Tensor scores(internal::image::Tensors images) const override;
+  bool takes_any_dtype() const override { return true; }
 
  private:
   double ratio_;

@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include "tally/metrics/image/states/image_scores.h"
+#include "tally/metrics/image/states/pixel_scores.h"
 #include "tally/metrics/image/total_variation.h"
 
 namespace tally {
@@ -23,6 +24,13 @@ struct Variation : image::ImageMeasure {
     image::check_images("img", images[0]);
   }
   at::Tensor scores(image::Tensors images) const override {
+    return image::pixel_scores(image::VariationKernel(), &formula, images);
+  }
+  bool takes_any_dtype() const override { return true; }
+
+ private:
+  static at::Tensor formula(const image::VariationKernel&,
+                            image::Tensors images) {
     const auto along = [&](std::int64_t dim) {
       return steps_along(images[0], dim).abs().sum({1, 2, 3});
     };

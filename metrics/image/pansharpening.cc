@@ -17,6 +17,7 @@
 #include "tally/metrics/image/spatial_distortion_index.h"
 #include "tally/metrics/image/spectral_angle_mapper.h"
 #include "tally/metrics/image/spectral_distortion_index.h"
+#include "tally/metrics/image/states/pixel_scores.h"
 
 namespace tally {
 
@@ -28,6 +29,21 @@ constexpr double kRight = 1.57079632679489661923;
 
 at::Tensor length(const at::Tensor& spectra) {
   return at::linalg_vector_norm(spectra, 2, {1}, /*keepdim=*/true);
+}
+
+at::Tensor spectral_angle(const image::AngleKernel&, image::Tensors images) {
+  const at::Tensor& u = images[0];
+  const at::Tensor& v = images[1];
+  const at::Tensor a = u.mul(length(v)), b = v.mul(length(u));
+  const at::Tensor apart = length(a.sub(b)), along = length(a.add(b));
+  // Of pixels without a spectrum, whose gradient would be 0 / 0.
+  const at::Tensor none =
+      apart.detach().eq(0).logical_and(along.detach().eq(0));
+  const at::Tensor equal = u.detach().eq(v.detach()).all(1, /*keepdim=*/true);
+  const at::Tensor angles = at::atan2(apart, along.masked_fill(none, 1)).mul(2);
+  return angles.masked_fill(none, kRight)
+      .masked_fill(none.logical_and(equal), 0)
+      .mean({1, 2, 3});
 }
 
 // Variances below this, relative to the square of the largest value, are
@@ -87,18 +103,7 @@ void SpectralAngle::check(image::Tensors images) const {
 }
 
 at::Tensor SpectralAngle::scores(image::Tensors images) const {
-  const at::Tensor& u = images[0];
-  const at::Tensor& v = images[1];
-  const at::Tensor a = u.mul(length(v)), b = v.mul(length(u));
-  const at::Tensor apart = length(a.sub(b)), along = length(a.add(b));
-  // Of pixels without a spectrum, whose gradient would be 0 / 0.
-  const at::Tensor none =
-      apart.detach().eq(0).logical_and(along.detach().eq(0));
-  const at::Tensor equal = u.detach().eq(v.detach()).all(1, /*keepdim=*/true);
-  const at::Tensor angles = at::atan2(apart, along.masked_fill(none, 1)).mul(2);
-  return angles.masked_fill(none, kRight)
-      .masked_fill(none.logical_and(equal), 0)
-      .mean({1, 2, 3});
+  return image::pixel_scores(image::AngleKernel(), &spectral_angle, images);
 }
 
 at::Tensor SpectralAngleMapper::evaluate(const State& state) const {

@@ -45,6 +45,7 @@ class BlockedSignal : public internal::image::ImageMeasure {
 
   void check(internal::image::Tensors images) const override;
   at::Tensor scores(internal::image::Tensors images) const override;
+  bool takes_any_dtype() const override { return true; }
   std::optional<double> data_range() const override {
     return options_.data_range();
   }

@@ -14,6 +14,7 @@
 #include "tally/metrics/image/peak_signal_noise_ratio_with_blocked_effect.h"
 #include "tally/metrics/image/relative_average_spectral_error.h"
 #include "tally/metrics/image/root_mean_squared_error_using_sliding_window.h"
+#include "tally/metrics/image/states/pixel_scores.h"
 #include "tally/metrics/image/video_peak_signal_noise_ratio.h"
 
 namespace tally {
@@ -41,6 +42,31 @@ Edges edges_along(const at::Tensor& images, std::int64_t dim,
   const double count = lines * (length / static_cast<double>(size)) - 1;
   return {across, squares.sum({1, 2, 3}).sub(across), count,
           lines * (length - 1) - count};
+}
+
+at::Tensor blocked_signal(const image::BlockedKernel& kernel,
+                          image::Tensors images) {
+  const at::Tensor& preds = images[0];
+  const Edges x = edges_along(preds, 3, kernel.block_size);
+  const Edges y = edges_along(preds, 2, kernel.block_size);
+  const at::Tensor difference =
+      x.across.add(y.across)
+          .div(x.count_across + y.count_across)
+          .sub(x.within.add(y.within).div(x.count_within + y.count_within));
+  const double weight =
+      std::log2(static_cast<double>(kernel.block_size)) /
+      std::log2(static_cast<double>(std::min(preds.size(2), preds.size(3))));
+  const at::Tensor error = preds.sub(images[1]).square().mean({1, 2, 3});
+  return image::decibels(error.add(difference.clamp_min(0).mul(weight)),
+                         kernel.data_range, /*base=*/10);
+}
+
+at::Tensor relative_global_error(const image::RelativeErrorKernel& kernel,
+                                 image::Tensors images) {
+  const at::Tensor squares = images[0].sub(images[1]).square().mean({2, 3});
+  const at::Tensor means = images[1].mean({2, 3});
+  return image::root(squares.div(means.square()).mean(1))
+      .mul(100 / kernel.ratio);
 }
 
 }  // namespace
@@ -129,19 +155,9 @@ void BlockedSignal::check(image::Tensors images) const {
 }
 
 at::Tensor BlockedSignal::scores(image::Tensors images) const {
-  const at::Tensor& preds = images[0];
-  const Edges x = edges_along(preds, 3, options_.block_size());
-  const Edges y = edges_along(preds, 2, options_.block_size());
-  const at::Tensor difference =
-      x.across.add(y.across)
-          .div(x.count_across + y.count_across)
-          .sub(x.within.add(y.within).div(x.count_within + y.count_within));
-  const double weight =
-      std::log2(static_cast<double>(options_.block_size())) /
-      std::log2(static_cast<double>(std::min(preds.size(2), preds.size(3))));
-  const at::Tensor error = preds.sub(images[1]).square().mean({1, 2, 3});
-  return image::decibels(error.add(difference.clamp_min(0).mul(weight)),
-                         options_.data_range(), /*base=*/10);
+  return image::pixel_scores(
+      image::BlockedKernel{options_.block_size(), options_.data_range()},
+      &blocked_signal, images);
 }
 
 at::Tensor PeakSignalNoiseRatioWithBlockedEffect::evaluate(
@@ -175,9 +191,8 @@ void RelativeGlobalError::check(image::Tensors images) const {
 }
 
 at::Tensor RelativeGlobalError::scores(image::Tensors images) const {
-  const at::Tensor squares = images[0].sub(images[1]).square().mean({2, 3});
-  const at::Tensor means = images[1].mean({2, 3});
-  return image::root(squares.div(means.square()).mean(1)).mul(100 / ratio_);
+  return image::pixel_scores(image::RelativeErrorKernel{ratio_},
+                             &relative_global_error, images);
 }
 
 at::Tensor ErrorRelativeGlobalDimensionlessSynthesis::evaluate(

@@ -22,6 +22,7 @@ class SpectralAngle : public internal::image::ImageMeasure {
 
   void check(internal::image::Tensors images) const override;
   at::Tensor scores(internal::image::Tensors images) const override;
+  bool takes_any_dtype() const override { return true; }
 };
 
 /// The spectral angle mapper (SAM): the angle between the spectra of pixels, in
