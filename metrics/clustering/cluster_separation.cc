@@ -47,7 +47,7 @@ at::Tensor ratio_with_graph(const at::Tensor& above, const at::Tensor& below,
 
 at::Tensor centroid_index(const at::Tensor& data, const PointClusters& clusters,
                           double p) {
-  const clustering::Centroids centroids(clusters);
+  const clustering::Centroids centroids(clusters, /*with_squares=*/false);
   const Extreme least = clustering::least_distance(
       centroids.centroids.data(), clusters.clusters(), clusters.dims, p);
   const Extreme largest =

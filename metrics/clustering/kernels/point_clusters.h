@@ -50,9 +50,10 @@ struct PointClusters {
   std::vector<std::uint32_t> order;  // which row of data each point was
 };
 
-/// By cluster: the means, and the sums of squared distances from them.
+/// By cluster: the means and, if wanted, the sums of squared distances from
+/// them.
 struct Centroids {
-  explicit Centroids(const PointClusters& clusters);
+  explicit Centroids(const PointClusters& clusters, bool with_squares = true);
 
   const double* centroid(std::int64_t i) const {
     return centroids.data() + i * dims;

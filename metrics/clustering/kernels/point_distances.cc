@@ -26,15 +26,20 @@ std::optional<Distance> kernel_of(double p) {
 
 // Distances are compared before their root is taken.
 double power_of(const double* a, const double* b, std::int64_t dims, double p) {
+  if (p == 2) {
+    return sum_terms(dims, [=](std::int64_t i) {
+      return (a[i] - b[i]) * (a[i] - b[i]);
+    });
+  }
+  if (p == 1) {
+    return sum_terms(dims,
+                     [=](std::int64_t i) { return std::abs(a[i] - b[i]); });
+  }
   double sum = 0;
   for (std::int64_t i = 0; i < dims; ++i) {
     const double difference = std::abs(a[i] - b[i]);
     if (p == kInfinity) {
       sum = std::max(sum, difference);
-    } else if (p == 1) {
-      sum += difference;
-    } else if (p == 2) {
-      sum += difference * difference;
     } else {
       sum += std::pow(difference, p);
     }
@@ -187,21 +192,24 @@ PointClusters::PointClusters(const at::Tensor& data, const at::Tensor& labels)
   points.resize(order.size() * static_cast<std::size_t>(dims));
   visit_values(data.detach().contiguous(), [this](const auto* values) {
     double* to = points.data();
+    double zeros = 0;  // but for what is not finite
     for (const std::uint32_t row : order) {
       const auto* const from = values + row * dims;
       for (std::int64_t i = 0; i < dims; ++i) {
-        *to = static_cast<double>(from[i]);
-        all_finite &= std::isfinite(*to);
-        ++to;
+        to[i] = static_cast<double>(from[i]);
       }
+      zeros += sum_terms(dims, [=](std::int64_t i) { return to[i] * 0.0; });
+      to += dims;
     }
+    all_finite = zeros == 0;
   });
 }
 
-Centroids::Centroids(const PointClusters& clusters)
+Centroids::Centroids(const PointClusters& clusters, bool with_squares)
     : dims(clusters.dims),
       centroids(static_cast<std::size_t>(clusters.clusters() * clusters.dims)),
-      squares(static_cast<std::size_t>(clusters.clusters())) {
+      squares(with_squares ? static_cast<std::size_t>(clusters.clusters())
+                           : 0) {
   for (std::int64_t cluster = 0; cluster < clusters.clusters(); ++cluster) {
     double* const mean = centroids.data() + cluster * dims;
     // Of differences from the first one: where all are equal, so is the mean.
@@ -218,6 +226,7 @@ Centroids::Centroids(const PointClusters& clusters)
     for (std::int64_t k = 0; k < dims; ++k) {
       mean[k] = first[k] + mean[k] / count;
     }
+    if (!with_squares) continue;
     double sum = 0;
     for_each([&](double x, std::int64_t k) {
       sum += (x - mean[k]) * (x - mean[k]);

@@ -1,3 +1,4 @@
+#include <ATen/ops/cat.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -11,6 +12,7 @@
 #include "tally/metrics/clustering/states/cluster_samples.h"
 #include "tally/metrics/clustering/states/label_pairs.h"
 #include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/fused.h"
 #include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/tables/label_places.h"
@@ -114,6 +116,83 @@ MergedMoments merge_tensors(const tables::LabelPlaces& labels,
   return merged;
 }
 
+// Means and squares beside each other, [K, D + 1], as one node of the graph.
+class FusedMoments final : public internal::Fused {
+ public:
+  FusedMoments(tables::LabelPlaces labels, const MergedMoments& moments)
+      : labels_(std::move(labels)),
+        counts_(moments.counts),
+        moments_(at::cat({moments.means, moments.squares.unsqueeze(1)}, 1)) {}
+
+  // Not moments_ itself: the value holds its node, and that this object.
+  at::Tensor value(at::TensorList) const override { return moments_.detach(); }
+
+  std::vector<at::Tensor> gradients(
+      at::TensorList inputs, const at::Tensor& gradient,
+      c10::ArrayRef<bool>) const override {
+    at::Tensor slopes =
+        internal::fresh_tensor(inputs[0].sizes(), inputs[0].scalar_type());
+    if (inputs[0].scalar_type() == at::kFloat) {
+      write(inputs[0].const_data_ptr<float>(),
+            gradient.const_data_ptr<double>(),
+            slopes.mutable_data_ptr<float>());
+    } else {
+      write(inputs[0].const_data_ptr<double>(),
+            gradient.const_data_ptr<double>(),
+            slopes.mutable_data_ptr<double>());
+    }
+    return {slopes};
+  }
+
+  at::Tensor formula(at::TensorList inputs) const override {
+    const at::Tensor wide = inputs[0].to(at::kDouble);
+    const std::int64_t size = wide.size(0);
+    const MergedMoments moments = merge_tensors(
+        labels_, at::ones({size}, at::kLong), wide, at::zeros({size}, at::kDouble));
+    return at::cat({moments.means, moments.squares.unsqueeze(1)}, 1);
+  }
+
+ private:
+  template <class T>
+  void write(const T* points, const double* gradient, T* to) const {
+    const std::int64_t dims = moments_.size(1) - 1;
+    const auto* const counts = counts_.const_data_ptr<std::int64_t>();
+    const auto* const moments = moments_.const_data_ptr<double>();
+    const auto size = static_cast<std::int64_t>(labels_.places.size());
+    for (std::int64_t i = 0; i < size; ++i) {
+      const std::int64_t cluster = labels_.places[i];
+      const double* const mean = moments + cluster * (dims + 1);
+      const double* const of = gradient + cluster * (dims + 1);
+      const double share = 1 / static_cast<double>(counts[cluster]);
+      const double twice = 2 * of[dims];
+      for (std::int64_t k = 0; k < dims; ++k) {
+        to[i * dims + k] = static_cast<T>(
+            share * of[k] +
+            twice * (static_cast<double>(points[i * dims + k]) - mean[k]));
+      }
+    }
+  }
+
+  tables::LabelPlaces labels_;
+  at::Tensor counts_, moments_;
+};
+
+MergedMoments fused_moments(const tables::LabelPlaces& labels,
+                            const at::Tensor& data) {
+  const at::Tensor plain = data.detach();
+  MergedMoments merged =
+      internal::visit_values(plain, [&](const auto* values) {
+        return merge_plain(
+            labels, values, plain.size(1), [](std::int64_t) { return 1; },
+            [](std::int64_t) { return 0.0; });
+      });
+  const at::Tensor moments =
+      internal::fused(c10::make_intrusive<FusedMoments>(labels, merged), data);
+  merged.means = moments.narrow(1, 0, data.size(1));
+  merged.squares = moments.select(1, data.size(1));
+  return merged;
+}
+
 MergedMoments moments_of_points(const clustering::LabeledPoints& points) {
   const std::int64_t size = points.data.size(0);
   const tables::LabelPlaces labels =
@@ -126,6 +205,7 @@ MergedMoments moments_of_points(const clustering::LabeledPoints& points) {
           [](std::int64_t) { return 0.0; });
     });
   }
+  if (internal::are_fusible(data)) return fused_moments(labels, data);
   const at::Tensor wide = data.to(at::kDouble);
   return merge_tensors(labels, at::ones({size}, points.labels.options()), wide,
                        at::zeros({size}, wide.options().requires_grad(false)));
@@ -169,7 +249,8 @@ LabelPairs::State LabelPairs::observe(const Keys& preds,
   const auto [own, other] = internal::key_pair(preds, target, num_classes_);
   clustering::check_label_pairs(own, other);
   const auto plain = [](const at::Tensor& labels) {
-    return labels.to(at::kCPU, at::kLong).contiguous().view(-1);
+    const at::Tensor dense = labels.to(at::kCPU, at::kLong).contiguous();
+    return dense.dim() == 1 ? dense : dense.view(-1);
   };
   const at::Tensor rows = plain(own);
   const at::Tensor columns = plain(other);

@@ -44,11 +44,10 @@ MarkedLabels blank(std::int64_t size) {
 }
 
 MarkedLabels labels_of_numbers(const char* input, const at::Tensor& values) {
-  MarkedLabels marked = blank(values.numel());
   if (!at::isFloatingType(values.scalar_type())) {
-    marked.labels = values.to(at::kLong);
-    return marked;
+    return {values.to(at::kLong), {}};
   }
+  MarkedLabels marked = blank(values.numel());
   const at::Tensor wide = values.to(at::kDouble);
   const auto* const value = wide.const_data_ptr<double>();
   auto* const label = marked.labels.mutable_data_ptr<std::int64_t>();

@@ -49,6 +49,26 @@ std::vector<std::int64_t> flat(const at::Tensor& cells) {
 }
 
 // Few and many, of small ranges, of sparse ones, and of all int64.
+// Labels from 0 on have a table, which grows when larger ones come late.
+TEST(PairCountsTest, CountsSmallLabels) {
+  std::mt19937_64 random(2);
+  for (const std::size_t size : {1, 32, 257, 3000, 70'000}) {
+    for (const std::size_t range : {1, 2, 10, 200, 300}) {
+      std::vector<std::int64_t> a(size), b(size);
+      Counts expected;
+      for (std::size_t i = 0; i < size; ++i) {
+        a[i] = static_cast<std::int64_t>(i * range / size);
+        b[i] = static_cast<std::int64_t>(random() % range);
+        ++expected[{a[i], b[i]}];
+      }
+      EXPECT_EQ(flat(tables::count_pairs(labels(a), labels(b))), flat(expected))
+          << size << " below " << range;
+      EXPECT_EQ(flat(tables::count_pairs(labels(b), labels(a))).size(),
+                3 * expected.size());
+    }
+  }
+}
+
 TEST(PairCountsTest, CountsAnyLabels) {
   std::mt19937_64 random(1);
   for (const std::size_t size : {1, 2, 255, 256, 257, 3000, 20'000}) {
