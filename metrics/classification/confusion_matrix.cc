@@ -17,8 +17,19 @@ namespace {
 
 at::Tensor as_counts(const classification::CountRows& rows,
                      const at::Tensor& values) {
-  if (rows.is_weighted() || values.isnan().any().item().toBool()) return values;
-  return values.to(at::kLong);
+  if (rows.is_weighted()) return values;
+  if (!values.is_cpu() || !values.is_contiguous()) {
+    return values.isnan().any().item().toBool() ? values
+                                                : values.to(at::kLong);
+  }
+  at::Tensor counts = internal::fresh_tensor(values.sizes(), at::kLong);
+  const auto* const value = values.const_data_ptr<double>();
+  auto* const count = counts.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < values.numel(); ++i) {
+    if (std::isnan(value[i])) return values;
+    count[i] = static_cast<std::int64_t>(value[i]);
+  }
+  return counts;
 }
 
 // {{tn, fp}, {fn, tp}}.

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <vector>
 
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/features/inputs/checked_samples.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 
@@ -29,6 +31,25 @@ at::Tensor scaled_steps(const at::Tensor& rows) {
   return rows.narrow(0, 1, count)
       .sub(means)
       .mul(before.div(before.add(1)).sqrt());
+}
+
+// The same in one pass, of float64 rows without a graph.
+at::Tensor plain_steps(const at::Tensor& rows) {
+  const std::int64_t count = rows.size(0) - 1, dims = rows.size(1);
+  at::Tensor steps = internal::fresh_tensor({count, dims}, at::kDouble);
+  const auto* row = rows.const_data_ptr<double>();
+  auto* to = steps.mutable_data_ptr<double>();
+  std::vector<double> sums(row, row + dims);
+  for (std::int64_t k = 1; k <= count; ++k, to += dims) {
+    row += dims;
+    const auto before = static_cast<double>(k);
+    const double scale = std::sqrt(before / (before + 1));
+    for (std::int64_t i = 0; i < dims; ++i) {
+      to[i] = (row[i] - sums[i] / before) * scale;
+      sums[i] += row[i];
+    }
+  }
+  return steps;
 }
 
 void check_fit(const Moments& a, const Moments& b) {
@@ -52,9 +73,12 @@ Moments features::moments_of(const at::Tensor& features) {
   const at::Tensor mean = moved.mean(0);
   moments.mean = first.add(mean);
   if (moments.has_rows()) {
-    moments.scatter = scaled_steps(moved);
+    moments.scatter =
+        internal::is_plain(moved) ? plain_steps(moved) : scaled_steps(moved);
   } else {
-    const at::Tensor centred = moved.sub(mean);
+    // Rows may be many: one copy of them less.
+    const at::Tensor centred =
+        moved.requires_grad() ? moved.sub(mean) : moved.sub_(mean);
     moments.scatter = centred.t().matmul(centred);
   }
   return moments;
