@@ -101,6 +101,18 @@ Null<Number> null_of(const TweedieDeviance& deviance, const at::Tensor& target,
 
 }  // namespace
 
+namespace internal::regression {
+
+template <>
+std::optional<ErrorKernel> kernel_of(const TweedieDeviance& error) {
+  if (error.power == 0) return ErrorKernel{ErrorKind::kPower, 2};
+  if (error.power == 1) return ErrorKernel{ErrorKind::kPoisson};
+  if (error.power == 2) return ErrorKernel{ErrorKind::kGamma};
+  return ErrorKernel{std::nullopt, error.power};
+}
+
+}  // namespace internal::regression
+
 template class ErrorSums<TweedieDeviance>;
 
 double TweedieDeviance::operator()(double preds, double target) const {

@@ -109,6 +109,27 @@ struct Gamma {
   }
 };
 
+// With m = p^(1 - power) and the same of t, 2 (m - m t / p) and
+// 2 / (1 - power) (t's - p's).
+struct Tweedie {
+  double power;
+  HWY_INLINE Vector root(const Vector x) const {  // x^(1 - power)
+    const Vector exponent = hn::Mul(set(1 - power), log_ratio(x, set(1.0)));
+    // Larger powers have no place in float64; of small ones, 1 less would
+    // lose the digits.
+    const Vector large =
+        hn::Add(exp_less_one(hn::Min(hn::Abs(exponent), set(700.0))), set(1.0));
+    return hn::IfThenElse(hn::Lt(exponent, hn::Zero(Double())),
+                          hn::Div(set(1.0), large), large);
+  }
+  HWY_INLINE Slopes slopes(const Vector p, const Vector t, Mask& usable) const {
+    usable = hn::And(usable, hn::And(in_range(p), in_range(t)));
+    const Vector of_p = root(p);
+    return {hn::Mul(hn::Mul(set(2.0), of_p), hn::Div(hn::Sub(p, t), p)),
+            hn::Mul(set(2 / (1 - power)), hn::Sub(root(t), of_p))};
+  }
+};
+
 HWY_INLINE void store(const Vector values, float* to) {
   const hn::Rebind<float, Double> d;
   hn::StoreU(hn::DemoteTo(d, values), d, to);
@@ -160,13 +181,15 @@ bool slopes_of(const Error& error, const T* preds, const T* target,
 }
 
 template <class T>
-bool slopes_of_kind(ErrorKind kind, double a, const T* p, const T* t,
+bool slopes_of_kind(const ErrorKernel& kernel, const T* p, const T* t,
                     std::int64_t count, const SlopeFactors& factors, T* of_p,
                     T* of_t) {
   const auto of = [&](const auto& error) {
     return slopes_of(error, p, t, count, factors, of_p, of_t);
   };
-  switch (kind) {
+  const double a = kernel.parameter;
+  if (!kernel.kind) return of(Tweedie{a});
+  switch (*kernel.kind) {
     case ErrorKind::kSquaredLog:
       return of(SquaredLog());
     case ErrorKind::kLogCosh:
@@ -189,15 +212,15 @@ bool slopes_of_kind(ErrorKind kind, double a, const T* p, const T* t,
   return false;
 }
 
-bool float_slopes(ErrorKind kind, double a, const float* p, const float* t,
+bool float_slopes(const ErrorKernel& kernel, const float* p, const float* t,
                   std::int64_t count, const SlopeFactors& factors, float* of_p,
                   float* of_t) {
-  return slopes_of_kind(kind, a, p, t, count, factors, of_p, of_t);
+  return slopes_of_kind(kernel, p, t, count, factors, of_p, of_t);
 }
-bool double_slopes(ErrorKind kind, double a, const double* p, const double* t,
+bool double_slopes(const ErrorKernel& kernel, const double* p, const double* t,
                    std::int64_t count, const SlopeFactors& factors,
                    double* of_p, double* of_t) {
-  return slopes_of_kind(kind, a, p, t, count, factors, of_p, of_t);
+  return slopes_of_kind(kernel, p, t, count, factors, of_p, of_t);
 }
 
 }  // namespace tally::internal::regression::HWY_NAMESPACE
@@ -209,19 +232,19 @@ namespace tally::internal::regression {
 HWY_EXPORT(float_slopes);
 HWY_EXPORT(double_slopes);
 
-bool error_slopes(ErrorKind kind, double parameter, const float* preds,
+bool error_slopes(const ErrorKernel& kernel, const float* preds,
                   const float* target, std::int64_t count,
                   const SlopeFactors& factors, float* of_preds,
                   float* of_target) {
-  return HWY_DYNAMIC_DISPATCH(float_slopes)(
-      kind, parameter, preds, target, count, factors, of_preds, of_target);
+  return HWY_DYNAMIC_DISPATCH(float_slopes)(kernel, preds, target, count,
+                                            factors, of_preds, of_target);
 }
-bool error_slopes(ErrorKind kind, double parameter, const double* preds,
+bool error_slopes(const ErrorKernel& kernel, const double* preds,
                   const double* target, std::int64_t count,
                   const SlopeFactors& factors, double* of_preds,
                   double* of_target) {
-  return HWY_DYNAMIC_DISPATCH(double_slopes)(
-      kind, parameter, preds, target, count, factors, of_preds, of_target);
+  return HWY_DYNAMIC_DISPATCH(double_slopes)(kernel, preds, target, count,
+                                             factors, of_preds, of_target);
 }
 
 }  // namespace tally::internal::regression

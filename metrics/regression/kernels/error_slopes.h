@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "tally/metrics/regression/kernels/error_kernels.h"
 
@@ -12,14 +13,21 @@ struct SlopeFactors {
   double sum = 0, weight = 0;
 };
 
+/// The error and its parameter; without a kind, the deviance of Tweedie's
+/// distribution with that power, neither 0 nor 1 nor 2.
+struct ErrorKernel {
+  std::optional<ErrorKind> kind;
+  double parameter = 0;
+};
+
 /// Writes the derivatives of both by each prediction and each target, unless
-/// null. False for the same values, and for targets of 0 with kPoisson; what is
-/// written is then meaningless. Not for kPinball.
-bool error_slopes(ErrorKind kind, double parameter, const float* preds,
+/// null. False for the same values, and for targets of 0 with kPoisson and
+/// Tweedie's deviance; what is written is then meaningless. Not for kPinball.
+bool error_slopes(const ErrorKernel& kernel, const float* preds,
                   const float* target, std::int64_t count,
                   const SlopeFactors& factors, float* of_preds,
                   float* of_target);
-bool error_slopes(ErrorKind kind, double parameter, const double* preds,
+bool error_slopes(const ErrorKernel& kernel, const double* preds,
                   const double* target, std::int64_t count,
                   const SlopeFactors& factors, double* of_preds,
                   double* of_target);

@@ -27,13 +27,7 @@ using ScaleOf = decltype(std::declval<const Error&>().scale(0.0));
 /// on the number of threads.
 constexpr std::int64_t kSumBlock = 1 << 16;
 
-/// The kernel of an error's derivatives.
-struct ErrorKernel {
-  ErrorKind kind;
-  double parameter = 0;
-};
-
-/// Specialized for errors that have one.
+/// That of an error's derivatives, specialized for errors that have one.
 template <class Error>
 std::optional<ErrorKernel> kernel_of(const Error&) {
   return std::nullopt;
@@ -96,17 +90,16 @@ class FusedErrors final : public Fused {
   bool write(const T* p, const T* t, std::int64_t count,
              const SlopeFactors& factors, T* const* to) const {
     std::atomic<bool> holds = true;
-    at::parallel_for(0, count, kSumBlock,
-                     [&](std::int64_t begin, std::int64_t end) {
-                       const auto from = [begin](T* values) {
-                         return values == nullptr ? nullptr : values + begin;
-                       };
-                       if (!error_slopes(kernel_.kind, kernel_.parameter,
-                                         p + begin, t + begin, end - begin,
-                                         factors, from(to[0]), from(to[1]))) {
-                         holds = false;
-                       }
-                     });
+    at::parallel_for(
+        0, count, kSumBlock, [&](std::int64_t begin, std::int64_t end) {
+          const auto from = [begin](T* values) {
+            return values == nullptr ? nullptr : values + begin;
+          };
+          if (!error_slopes(kernel_, p + begin, t + begin, end - begin, factors,
+                            from(to[0]), from(to[1]))) {
+            holds = false;
+          }
+        });
     return holds;
   }
 
