@@ -19,8 +19,7 @@ at::Tensor as_counts(const classification::CountRows& rows,
                      const at::Tensor& values) {
   if (rows.is_weighted()) return values;
   if (!values.is_cpu() || !values.is_contiguous()) {
-    return values.isnan().any().item().toBool() ? values
-                                                : values.to(at::kLong);
+    return values.isnan().any().item().toBool() ? values : values.to(at::kLong);
   }
   at::Tensor counts = internal::fresh_tensor(values.sizes(), at::kLong);
   const auto* const value = values.const_data_ptr<double>();

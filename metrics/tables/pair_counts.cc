@@ -105,11 +105,10 @@ class SmallLabels {
       for (std::size_t k = 0; k < kCopies; ++k) count += counts_[i + k];
       if (count == 0) continue;
       const std::size_t cell = i / kCopies;
-      result.push_back(
-          {static_cast<std::int64_t>(cell >> column_bits_),
-           static_cast<std::int64_t>(
-               cell & ((std::size_t{1} << column_bits_) - 1)),
-           count});
+      result.push_back({static_cast<std::int64_t>(cell >> column_bits_),
+                        static_cast<std::int64_t>(
+                            cell & ((std::size_t{1} << column_bits_) - 1)),
+                        count});
     }
     return result;
   }

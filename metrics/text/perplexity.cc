@@ -1,14 +1,18 @@
 #include "tally/metrics/text/perplexity.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/softmax.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/fused.h"
 #include "tally/metrics/common/logit_kernels.h"
 
 namespace tally {
@@ -50,6 +54,48 @@ std::vector<double> negative_logs(const T* logits, const std::int64_t* labels,
                    });
   return logs;
 }
+
+// The sum of the logs of rows that all count, as one node of the graph.
+class FusedTokens final : public internal::Fused {
+ public:
+  FusedTokens(at::Tensor labels, double sum)
+      : labels_(std::move(labels)), sum_(sum) {}
+
+  at::Tensor value(at::TensorList) const override {
+    return internal::scalar_tensor(sum_);
+  }
+
+  std::vector<at::Tensor> gradients(at::TensorList inputs,
+                                    const at::Tensor& gradient,
+                                    c10::ArrayRef<bool>) const override {
+    const auto factor = gradient.item<double>();
+    at::Tensor slopes = at::softmax(inputs[0], 1).mul_(factor);
+    if (slopes.scalar_type() == at::kFloat) {
+      take_labels(slopes.mutable_data_ptr<float>(), slopes.size(1), factor);
+    } else {
+      take_labels(slopes.mutable_data_ptr<double>(), slopes.size(1), factor);
+    }
+    return {slopes};
+  }
+
+  at::Tensor formula(at::TensorList inputs) const override {
+    const at::Tensor& rows = inputs[0];
+    const at::Tensor picked = rows.gather(1, labels_.unsqueeze(1)).squeeze(1);
+    return rows.logsumexp(1).to(at::kDouble).sub(picked.to(at::kDouble)).sum();
+  }
+
+ private:
+  template <class T>
+  void take_labels(T* slopes, std::int64_t vocabulary, double factor) const {
+    const auto* const labels = labels_.const_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < labels_.numel(); ++i) {
+      slopes[i * vocabulary + labels[i]] -= static_cast<T>(factor);
+    }
+  }
+
+  at::Tensor labels_;
+  double sum_;
+};
 
 template <class T>
 bool has_nan(const T* logits, std::int64_t vocabulary) {
@@ -123,6 +169,19 @@ TokenLikelihood::State TokenLikelihood::observe(
   const at::Tensor places = kept.nonzero().squeeze(1);
   const bool are_all = places.numel() == labels.numel();
   const at::Tensor rows = are_all ? logits : logits.index_select(0, places);
+  if (are_all && internal::are_fusible(logits)) {
+    const at::Tensor plain = logits.detach();
+    const auto* const own = labels.const_data_ptr<std::int64_t>();
+    const State sums = plain.scalar_type() == at::kDouble
+                           ? sum_tokens(plain.const_data_ptr<double>(), own,
+                                        labels.numel(), vocabulary)
+                           : sum_tokens(plain.const_data_ptr<float>(), own,
+                                        labels.numel(), vocabulary);
+    return {Number(internal::fused(c10::make_intrusive<FusedTokens>(
+                                       labels, sums.negative_log.value()),
+                                   logits)),
+            labels.numel()};
+  }
   const at::Tensor picked =
       rows.gather(1, labels.index_select(0, places).unsqueeze(1)).squeeze(1);
   const at::Tensor logs =

@@ -27,9 +27,8 @@ std::optional<Distance> kernel_of(double p) {
 // Distances are compared before their root is taken.
 double power_of(const double* a, const double* b, std::int64_t dims, double p) {
   if (p == 2) {
-    return sum_terms(dims, [=](std::int64_t i) {
-      return (a[i] - b[i]) * (a[i] - b[i]);
-    });
+    return sum_terms(
+        dims, [=](std::int64_t i) { return (a[i] - b[i]) * (a[i] - b[i]); });
   }
   if (p == 1) {
     return sum_terms(dims,

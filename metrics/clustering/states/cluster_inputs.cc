@@ -127,9 +127,9 @@ class FusedMoments final : public internal::Fused {
   // Not moments_ itself: the value holds its node, and that this object.
   at::Tensor value(at::TensorList) const override { return moments_.detach(); }
 
-  std::vector<at::Tensor> gradients(
-      at::TensorList inputs, const at::Tensor& gradient,
-      c10::ArrayRef<bool>) const override {
+  std::vector<at::Tensor> gradients(at::TensorList inputs,
+                                    const at::Tensor& gradient,
+                                    c10::ArrayRef<bool>) const override {
     at::Tensor slopes =
         internal::fresh_tensor(inputs[0].sizes(), inputs[0].scalar_type());
     if (inputs[0].scalar_type() == at::kFloat) {
@@ -147,8 +147,9 @@ class FusedMoments final : public internal::Fused {
   at::Tensor formula(at::TensorList inputs) const override {
     const at::Tensor wide = inputs[0].to(at::kDouble);
     const std::int64_t size = wide.size(0);
-    const MergedMoments moments = merge_tensors(
-        labels_, at::ones({size}, at::kLong), wide, at::zeros({size}, at::kDouble));
+    const MergedMoments moments =
+        merge_tensors(labels_, at::ones({size}, at::kLong), wide,
+                      at::zeros({size}, at::kDouble));
     return at::cat({moments.means, moments.squares.unsqueeze(1)}, 1);
   }
 
@@ -180,12 +181,11 @@ class FusedMoments final : public internal::Fused {
 MergedMoments fused_moments(const tables::LabelPlaces& labels,
                             const at::Tensor& data) {
   const at::Tensor plain = data.detach();
-  MergedMoments merged =
-      internal::visit_values(plain, [&](const auto* values) {
-        return merge_plain(
-            labels, values, plain.size(1), [](std::int64_t) { return 1; },
-            [](std::int64_t) { return 0.0; });
-      });
+  MergedMoments merged = internal::visit_values(plain, [&](const auto* values) {
+    return merge_plain(
+        labels, values, plain.size(1), [](std::int64_t) { return 1; },
+        [](std::int64_t) { return 0.0; });
+  });
   const at::Tensor moments =
       internal::fused(c10::make_intrusive<FusedMoments>(labels, merged), data);
   merged.means = moments.narrow(1, 0, data.size(1));

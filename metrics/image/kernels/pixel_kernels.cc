@@ -115,8 +115,8 @@ BlockedError blocked_error(const BlockedKernel& kernel, const T* const* images,
   }
   // Counted as Yim and Bovik do.
   const auto lines = [&](std::int64_t length, std::int64_t others) {
-    return static_cast<double>(others) * (static_cast<double>(length) /
-                                          static_cast<double>(block)) -
+    return static_cast<double>(others) *
+               (static_cast<double>(length) / static_cast<double>(block)) -
            1;
   };
   const auto count = static_cast<double>(planes.plane());
@@ -279,8 +279,7 @@ double BlockedKernel::score(const T* const* images,
                             const Planes& planes) const {
   const double value = blocked_error(*this, images, planes).value();
   if (value == 0) return kInfinity;
-  return 10 / std::log(10.0) *
-         (2 * std::log(data_range) - std::log(value));
+  return 10 / std::log(10.0) * (2 * std::log(data_range) - std::log(value));
 }
 
 template <class T>
@@ -288,8 +287,7 @@ void BlockedKernel::write_slopes(const T* const* images, const Planes& planes,
                                  double factor, T* const* to) const {
   const BlockedError found = blocked_error(*this, images, planes);
   const double value = found.value();
-  const double outer =
-      value == 0 ? 0 : -10 / std::log(10.0) * factor / value;
+  const double outer = value == 0 ? 0 : -10 / std::log(10.0) * factor / value;
   const double of_error = 2 * outer / static_cast<double>(planes.plane());
   const double excess =
       found.excess >= 0 ? 2 * outer * found.weight : 0;  // as clamp_min's
@@ -304,8 +302,7 @@ void BlockedKernel::write_slopes(const T* const* images, const Planes& planes,
     const T* const target = images[1] + y * width;
     for (std::int64_t i = 0; i < width; ++i) {
       const auto here = static_cast<double>(row[i]);
-      const double error =
-          of_error * (here - static_cast<double>(target[i]));
+      const double error = of_error * (here - static_cast<double>(target[i]));
       const std::int64_t at = y * width + i;
       if (to[1] != nullptr) to[1][at] = static_cast<T>(-error);
       if (to[0] == nullptr) continue;

@@ -204,10 +204,16 @@ IdPairs::IdPairs(const at::Tensor& preds, const at::Tensor& target,
 }
 
 void IdPairs::read(std::size_t sample, TokenPair& pair) {
-  ids_.clear();
+  if (++sample_ == 0) {
+    places_.clear();
+    sample_ = 1;
+  }
+  distinct_ = 0;
+  others_.clear();
+  numbers_of_others_.clear();
   read(preds_, sample, pair.preds);
   read(target_, sample, pair.target);
-  pair.distinct = ids_.size();
+  pair.distinct = distinct_;
 }
 
 void IdPairs::read(const at::Tensor& rows, std::size_t sample,
@@ -218,9 +224,27 @@ void IdPairs::read(const at::Tensor& rows, std::size_t sample,
                                   static_cast<std::int64_t>(sample) * length;
   for (std::int64_t i = 0; i < length; ++i) {
     if (ignore_index_ && row[i] == *ignore_index_) continue;
-    ids.push_back(ids_.id(std::string_view(
-        reinterpret_cast<const char*>(row + i), sizeof(std::int64_t))));
+    ids.push_back(number_of(row[i]));
   }
+}
+
+std::uint32_t IdPairs::number_of(const std::int64_t& token) {
+  constexpr std::uint64_t kSmall = 1 << 16;
+  const auto place = static_cast<std::uint64_t>(token);
+  if (place < kSmall) {
+    if (place >= places_.size()) {
+      places_.resize(static_cast<std::size_t>(place) + 1);
+    }
+    Place& own = places_[static_cast<std::size_t>(place)];
+    if (own.sample != sample_) own = {sample_, distinct_++};
+    return own.number;
+  }
+  const std::uint32_t other = others_.id(std::string_view(
+      reinterpret_cast<const char*>(&token), sizeof(std::int64_t)));
+  if (other == numbers_of_others_.size()) {
+    numbers_of_others_.push_back(distinct_++);
+  }
+  return numbers_of_others_[other];
 }
 
 void NgramCounts::clear() {

@@ -75,13 +75,24 @@ class IdPairs {
   void read(std::size_t sample, TokenPair& pair);
 
  private:
+  struct Place {
+    std::uint32_t sample = 0;  // and 1, modulo 2^32; 0: of none
+    std::uint32_t number = 0;
+  };
+
   void read(const at::Tensor& rows, std::size_t sample,
             std::vector<std::uint32_t>& ids);
+  std::uint32_t number_of(const std::int64_t& token);
 
   at::Tensor preds_;  // int64, contiguous, on the CPU
   at::Tensor target_;
   std::optional<std::int64_t> ignore_index_;
-  TokenIds ids_;
+  // Small tokens have places of their own, others are looked up.
+  std::vector<Place> places_;
+  TokenIds others_;
+  std::vector<std::uint32_t> numbers_of_others_;
+  std::uint32_t sample_ = 0;
+  std::uint32_t distinct_ = 0;
 };
 
 }  // namespace tally::internal::text

@@ -257,6 +257,26 @@ TEST(TokenErrorRateTest, EqualsWordsWithoutPadding) {
   EXPECT_EQ(rate.update_count(), 2);
 }
 
+// Whatever numbers tokens have: small, large, negative.
+TEST(TokenErrorRateTest, TellsTokensApartByTheirNumbersAlone) {
+  const at::Tensor preds =
+      at::tensor({0, 1, 2, 3, 0, 1, 4, 4, 1, 0, 2, 2}).reshape({3, 4});
+  const at::Tensor target =
+      at::tensor({0, 2, 2, 3, 1, 1, 4, 0, 1, 0, 3, 2}).reshape({3, 4});
+  const double expected =
+      TokenErrorRate().forward(preds, target).item<double>();
+  EXPECT_EQ(expected, 4.0 / 12);
+  const at::Tensor names =
+      at::tensor({std::int64_t{70'000}, std::int64_t{-1}, std::int64_t{65'535},
+                  std::int64_t{65'536}, std::int64_t{1} << 40});
+  const auto named = [&](const at::Tensor& tokens) {
+    return names.index_select(0, tokens.reshape(-1)).reshape(tokens.sizes());
+  };
+  EXPECT_EQ(
+      TokenErrorRate().forward(named(preds), named(target)).item<double>(),
+      expected);
+}
+
 TEST(WordErrorRateTest, NotesTextsLeftWhole) {
   const auto note = [](const Texts& texts) {
     return WordErrorRate().observe(texts, Texts(texts.size(), "a")).unsplit;
