@@ -9,6 +9,7 @@
 #include "tally/tests/fuzz/entries.h"
 #include "tally/tests/fuzz/saved.h"
 #include "tally/tests/fuzz/support.h"
+#include "tally/tests/metrics/classification/run_limits_guard.h"
 
 namespace tally::fuzz {
 namespace {
@@ -63,6 +64,13 @@ std::vector<std::string> portable_seeds() {
     if (std::string(text).find("Multiclass") == std::string::npos) {
       metric->update(scores, labels);
     }
+    seeds.push_back(body_of(*metric));
+  }
+  {
+    const RunLimitsGuard limits;
+    auto metric = make_metric("BinaryAUROC()");
+    metric->update(scores.to(at::kFloat), labels);
+    metric->update(scores.to(at::kFloat), labels);
     seeds.push_back(body_of(*metric));
   }
   MetricCollection metrics;

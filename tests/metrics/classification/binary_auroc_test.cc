@@ -276,7 +276,7 @@ TEST(BinaryAUROCTest, ValidatesItsOptions) {
 TEST(BinaryAUROCTest, PrintsItsOptions) {
   EXPECT_EQ(BinaryAUROC(options().thresholds({0.1, 0.5}).max_fpr(0.2)).repr(),
             "BinaryAUROC(thresholds=[0.1, 0.5], input=probabilities, "
-            "ignore_index=none, max_fpr=0.2)");
+            "ignore_index=none, keep_rows=false, max_fpr=0.2)");
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ TEST(CurveRunIntervalsTest, IntervalsOfRowsKeepThem) {
   const at::Tensor preds = at::randint(0, 33, {kRows}, at::kFloat).div(32);
   const at::Tensor target = at::randint(0, 2, {kRows}, at::kLong);
   const auto interval_of = [&](const Metric& metric, IntervalMethod method) {
-    IntervalMetric interval(
-        metric.clone(), IntervalOptions().method(method).replicates(20));
+    IntervalMetric interval(metric.clone(),
+                            IntervalOptions().method(method).replicates(20));
     for (std::int64_t i = 0; i < kRows; i += 10) {
       interval.update(SampleIds(at::arange(i, i + 10, at::kLong)),
                       preds.narrow(0, i, 10), target.narrow(0, i, 10));

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/portable/any_metric.h"
 
 namespace tally {
@@ -41,6 +42,19 @@ TEST(GoldenTest, StatesOfEarlierVersionsAreRead) {
     const auto merged = merge_bytes({state.bytes, state.bytes});
     EXPECT_TRUE(merged.ok()) << merged.status();
   }
+}
+
+// 40 scores of each of two labels, with 17 and 23 positives, most of them in
+// runs.
+TEST(GoldenTest, RunsOfEarlierVersionsAreRead) {
+  MultilabelAUROC metric(MultilabelAUROCOptions(2).average(Average::kNone));
+  const absl::Status status =
+      metric.load("tests/metrics/portable/data/runs/labels.tally");
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(metric.state()["score_runs"].defined());
+  const at::Tensor values = metric.compute();
+  EXPECT_DOUBLE_EQ(values[0].item<double>(), 205. / (17 * 23));
+  EXPECT_DOUBLE_EQ(values[1].item<double>(), 174. / (17 * 23));
 }
 
 }  // namespace
