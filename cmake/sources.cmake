@@ -567,6 +567,7 @@ set(TALLY_METRICS_SOURCES
     metrics/common/did_you_mean.cc
     metrics/common/distributions.cc
     metrics/common/exact_sums.cc
+    metrics/common/fused.cc
     metrics/common/json_fault.cc
     metrics/common/key_sort.cc
     metrics/common/logit_kernels.cc
@@ -612,6 +613,7 @@ set(TALLY_METRICS_SOURCES
     metrics/features/states/feature_moments.cc
     metrics/features/states/feature_samples.cc
     metrics/image/image_gradients.cc
+    metrics/image/kernels/pixel_kernels.cc
     metrics/image/kernels/squared_errors.cc
     metrics/image/kernels/ssim_kernels.cc
     metrics/image/kernels/structural.cc
@@ -686,8 +688,10 @@ set(TALLY_METRICS_SOURCES
     metrics/regression/forecast_scores.cc
     metrics/regression/inputs/output_checks.cc
     metrics/regression/kernels/error_kernels.cc
+    metrics/regression/kernels/error_slopes.cc
     metrics/regression/kernels/pair_ranks.cc
     metrics/regression/kernels/row_kernels.cc
+    metrics/regression/kernels/row_slopes.cc
     metrics/regression/kernels/value_counts.cc
     metrics/regression/prediction_errors.cc
     metrics/regression/row_comparisons.cc
@@ -782,6 +786,7 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/clustering/inputs/labeled_points.cc
     metrics/clustering/kernels/block_distances.cc
     metrics/clustering/states/cluster_inputs.cc
+    metrics/common/fused.cc
     metrics/common/json_fault.cc
     metrics/common/key_sort.cc
     metrics/common/logit_kernels.cc
@@ -797,7 +802,9 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/pairwise/pairwise.cc
     metrics/regression/inputs/output_checks.cc
     metrics/regression/kernels/error_kernels.cc
+    metrics/regression/kernels/error_slopes.cc
     metrics/regression/kernels/row_kernels.cc
+    metrics/regression/kernels/row_slopes.cc
     metrics/resampling/weight_kernels.cc
     metrics/retrieval/kernels/count_higher.cc
     metrics/retrieval/options/retrieval_options.cc

@@ -111,6 +111,30 @@ std::optional<ErrorKernel> kernel_of(const TweedieDeviance& error) {
   return ErrorKernel{std::nullopt, error.power};
 }
 
+template <class T>
+std::optional<PlainSums> tweedie_sums(const TweedieDeviance& error,
+                                      const T* preds, const T* target,
+                                      std::int64_t count) {
+  if (kernel_of(error)->kind) return std::nullopt;
+  const std::optional<double> sum =
+      tweedie_sum(error.power, preds, target, count);
+  if (!sum) return std::nullopt;
+  return PlainSums{*sum, static_cast<double>(count), true};
+}
+
+template <>
+std::optional<PlainSums> kernel_sums(const TweedieDeviance& error,
+                                     const float* preds, const float* target,
+                                     std::int64_t count) {
+  return tweedie_sums(error, preds, target, count);
+}
+template <>
+std::optional<PlainSums> kernel_sums(const TweedieDeviance& error,
+                                     const double* preds, const double* target,
+                                     std::int64_t count) {
+  return tweedie_sums(error, preds, target, count);
+}
+
 }  // namespace internal::regression
 
 template class ErrorSums<TweedieDeviance>;

@@ -25,7 +25,7 @@ HWY_INLINE Vector sign(const Vector a) {
                             hn::CopySign(set(1.0), a));
 }
 
-struct SquaredLog {
+struct SquaredLogSlopes {
   HWY_INLINE Slopes slopes(const Vector p, const Vector t, Mask& usable) const {
     const Vector a = hn::Add(set(1.0), p);
     const Vector b = hn::Add(set(1.0), t);
@@ -36,7 +36,7 @@ struct SquaredLog {
   }
 };
 
-struct LogCosh {
+struct LogCoshSlopes {
   // tanh(p - t)
   HWY_INLINE Slopes slopes(const Vector p, const Vector t, Mask&) const {
     const Vector x = hn::Sub(p, t);
@@ -47,7 +47,7 @@ struct LogCosh {
   }
 };
 
-struct Percentage {
+struct PercentageSlopes {
   double epsilon;
   HWY_INLINE Slopes slopes(const Vector p, const Vector t, Mask&) const {
     const Vector error = hn::Sub(p, t);
@@ -60,7 +60,7 @@ struct Percentage {
   }
 };
 
-struct Symmetric {
+struct SymmetricSlopes {
   double epsilon;
   HWY_INLINE Slopes slopes(const Vector p, const Vector t, Mask&) const {
     const Vector error = hn::Sub(p, t);
@@ -75,14 +75,14 @@ struct Symmetric {
   }
 };
 
-struct OverTargets {
+struct OverTargetsSlopes {
   HWY_INLINE Slopes slopes(const Vector p, const Vector t, Mask&) const {
     const Vector slope = sign(hn::Sub(p, t));
     return {slope, hn::Neg(slope)};
   }
 };
 
-struct Power {
+struct PowerSlopes {
   int exponent;
   HWY_INLINE Slopes slopes(const Vector p, const Vector t, Mask&) const {
     const Vector error = hn::Sub(p, t);
@@ -92,7 +92,7 @@ struct Power {
   }
 };
 
-struct Poisson {
+struct PoissonSlopes {
   HWY_INLINE Slopes slopes(const Vector p, const Vector t, Mask& usable) const {
     usable = hn::And(usable, hn::And(in_range(p), in_range(t)));
     return {hn::Mul(set(2.0), hn::Div(hn::Sub(p, t), p)),
@@ -100,7 +100,7 @@ struct Poisson {
   }
 };
 
-struct Gamma {
+struct GammaSlopes {
   HWY_INLINE Slopes slopes(const Vector p, const Vector t, Mask& usable) const {
     usable = hn::And(usable, hn::And(in_range(p), in_range(t)));
     const Vector share = hn::Div(hn::Sub(p, t), p);
@@ -111,7 +111,7 @@ struct Gamma {
 
 // With m = p^(1 - power) and the same of t, 2 (m - m t / p) and
 // 2 / (1 - power) (t's - p's).
-struct Tweedie {
+struct TweedieSlopes {
   double power;
   HWY_INLINE Vector root(const Vector x) const {  // x^(1 - power)
     const Vector exponent = hn::Mul(set(1 - power), log_ratio(x, set(1.0)));
@@ -127,6 +127,21 @@ struct Tweedie {
     const Vector of_p = root(p);
     return {hn::Mul(hn::Mul(set(2.0), of_p), hn::Div(hn::Sub(p, t), p)),
             hn::Mul(set(2 / (1 - power)), hn::Sub(root(t), of_p))};
+  }
+  // 2 (t t' / ((1 - power) (2 - power)) - t p' / (1 - power) +
+  // p p' / (2 - power)); a target of 0 has nothing but the last.
+  HWY_INLINE Vector error(const Vector p, const Vector t, Mask& usable) const {
+    const Mask none = hn::Eq(t, hn::Zero(Double()));
+    const Vector other = power < 2 ? hn::IfThenElse(none, p, t) : t;
+    usable = hn::And(usable, hn::And(in_range(p), in_range(other)));
+    const Vector of_p = root(p);
+    const double one = 1 / (1 - power), two = 1 / (2 - power);
+    const Vector first = hn::Mul(hn::Mul(t, root(other)), set(one * two));
+    const Vector second = hn::Mul(hn::Mul(t, of_p), set(one));
+    const Vector third = hn::Mul(hn::Mul(p, of_p), set(two));
+    return hn::IfThenElseZero(
+        hn::Ne(p, t),
+        hn::Mul(set(2.0), hn::Add(hn::Sub(first, second), third)));
   }
 };
 
@@ -144,7 +159,7 @@ bool slopes_of(const Error& error, const T* preds, const T* target,
                T* of_target) {
   const Double d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  constexpr bool kWeighs = std::is_same_v<Error, OverTargets>;
+  constexpr bool kWeighs = std::is_same_v<Error, OverTargetsSlopes>;
   Mask usable = all_lanes();
   const auto slopes = [&](const T* from_p, const T* from_t, T* to_p, T* to_t) {
     const Vector p = load(from_p);
@@ -188,24 +203,24 @@ bool slopes_of_kind(const ErrorKernel& kernel, const T* p, const T* t,
     return slopes_of(error, p, t, count, factors, of_p, of_t);
   };
   const double a = kernel.parameter;
-  if (!kernel.kind) return of(Tweedie{a});
+  if (!kernel.kind) return of(TweedieSlopes{a});
   switch (*kernel.kind) {
     case ErrorKind::kSquaredLog:
-      return of(SquaredLog());
+      return of(SquaredLogSlopes());
     case ErrorKind::kLogCosh:
-      return of(LogCosh());
+      return of(LogCoshSlopes());
     case ErrorKind::kPercentage:
-      return of(Percentage{a});
+      return of(PercentageSlopes{a});
     case ErrorKind::kSymmetric:
-      return of(Symmetric{a});
+      return of(SymmetricSlopes{a});
     case ErrorKind::kOverTargets:
-      return of(OverTargets());
+      return of(OverTargetsSlopes());
     case ErrorKind::kPower:
-      return of(Power{static_cast<int>(a)});
+      return of(PowerSlopes{static_cast<int>(a)});
     case ErrorKind::kPoisson:
-      return of(Poisson());
+      return of(PoissonSlopes());
     case ErrorKind::kGamma:
-      return of(Gamma());
+      return of(GammaSlopes());
     case ErrorKind::kPinball:
       break;
   }
@@ -223,6 +238,40 @@ bool double_slopes(const ErrorKernel& kernel, const double* p, const double* t,
   return slopes_of_kind(kernel, p, t, count, factors, of_p, of_t);
 }
 
+template <class T>
+std::optional<double> sum_of_tweedie(double power, const T* preds,
+                                     const T* target, std::int64_t count) {
+  const Double d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const TweedieSlopes deviance{power};
+  Mask usable = all_lanes();
+  Vector sum = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    sum =
+        hn::Add(sum, deviance.error(load(preds + i), load(target + i), usable));
+  }
+  if (i < count) {
+    T p[hn::MaxLanes(d)], t[hn::MaxLanes(d)];
+    std::fill_n(p, lanes, T{1});
+    std::fill_n(t, lanes, T{1});
+    std::copy(preds + i, preds + count, p);
+    std::copy(target + i, target + count, t);
+    sum = hn::Add(sum, deviance.error(load(p), load(t), usable));
+  }
+  if (!hn::AllTrue(d, usable)) return std::nullopt;
+  return total(sum);
+}
+
+std::optional<double> float_tweedie(double power, const float* preds,
+                                    const float* target, std::int64_t count) {
+  return sum_of_tweedie(power, preds, target, count);
+}
+std::optional<double> double_tweedie(double power, const double* preds,
+                                     const double* target, std::int64_t count) {
+  return sum_of_tweedie(power, preds, target, count);
+}
+
 }  // namespace tally::internal::regression::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -231,6 +280,8 @@ namespace tally::internal::regression {
 
 HWY_EXPORT(float_slopes);
 HWY_EXPORT(double_slopes);
+HWY_EXPORT(float_tweedie);
+HWY_EXPORT(double_tweedie);
 
 bool error_slopes(const ErrorKernel& kernel, const float* preds,
                   const float* target, std::int64_t count,
@@ -245,6 +296,15 @@ bool error_slopes(const ErrorKernel& kernel, const double* preds,
                   double* of_target) {
   return HWY_DYNAMIC_DISPATCH(double_slopes)(kernel, preds, target, count,
                                              factors, of_preds, of_target);
+}
+
+std::optional<double> tweedie_sum(double power, const float* preds,
+                                  const float* target, std::int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(float_tweedie)(power, preds, target, count);
+}
+std::optional<double> tweedie_sum(double power, const double* preds,
+                                  const double* target, std::int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(double_tweedie)(power, preds, target, count);
 }
 
 }  // namespace tally::internal::regression

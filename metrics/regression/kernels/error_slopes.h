@@ -32,4 +32,12 @@ bool error_slopes(const ErrorKernel& kernel, const double* preds,
                   const SlopeFactors& factors, double* of_preds,
                   double* of_target);
 
+/// The sum of Tweedie's deviances, by the same powers; 0 where both are equal.
+/// Nothing for targets below 0, of 0 with a power of 2 or more, and for the
+/// values that error_sums refuses.
+std::optional<double> tweedie_sum(double power, const float* preds,
+                                  const float* target, std::int64_t count);
+std::optional<double> tweedie_sum(double power, const double* preds,
+                                  const double* target, std::int64_t count);
+
 }  // namespace tally::internal::regression

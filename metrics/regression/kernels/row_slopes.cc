@@ -19,9 +19,9 @@ namespace tally::internal::regression::HWY_NAMESPACE {
 
 // Rows as shares of their sums, and what becomes of them, each filled up with
 // ones to whole vectors.
-class Shares {
+class RowShares {
  public:
-  explicit Shares(std::int64_t size) : size_(size) {
+  explicit RowShares(std::int64_t size) : size_(size) {
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(Double()));
     const auto whole =
         static_cast<std::size_t>((size + lanes - 1) / lanes * lanes);
@@ -135,7 +135,7 @@ template <class T>
 bool slopes_of_rows(RowKind kind, const T* a, const T* b, std::int64_t rows,
                     std::int64_t size, const double* factors, bool one_factor,
                     T* of_a, T* of_b) {
-  Shares shares(size);
+  RowShares shares(size);
   for (std::int64_t row = 0; row < rows; ++row) {
     const double factor = factors[one_factor ? 0 : row];
     const std::int64_t at = row * size;

@@ -65,8 +65,11 @@ PlainSums sum_errors(const Error& error, const T* preds, const T* target,
     return error(p, t);
   };
   if constexpr (!kWeighted && kHas<SumsOf, Error>) {
-    const std::optional<PlainSums> fast =
+    std::optional<PlainSums> fast =
         error.sums(preds + begin, target + begin, end - begin);
+    if (!fast) {
+      fast = kernel_sums(error, preds + begin, target + begin, end - begin);
+    }
     if (fast) return *fast;
   }
   if constexpr (!kWeighted && !kHas<ScaleOf, Error>) {

@@ -33,6 +33,13 @@ std::optional<ErrorKernel> kernel_of(const Error&) {
   return std::nullopt;
 }
 
+/// Sums by a kernel that the error itself does not name, specialized likewise.
+template <class Error, class T>
+std::optional<PlainSums> kernel_sums(const Error&, const T*, const T*,
+                                     std::int64_t) {
+  return std::nullopt;
+}
+
 /// The sum of errors and, where errors have scales, of weights.
 template <class Error>
 class FusedErrors final : public Fused {
