@@ -12,17 +12,17 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = HERE.parents[1] / "bazel-bin/benchmarks"
 
 
-def interpreter() -> str:
-    """A Python that has requirements.txt, installed when they change."""
+def interpreter(requirements: str = "requirements.txt", name: str = "peers") -> str:
+    """A Python that has them, installed when they change, in a folder of that name."""
     cache = os.environ.get("TALLY_CACHE") or pathlib.Path.home() / ".cache/tally"
-    folder = pathlib.Path(cache) / "peers"
+    folder = pathlib.Path(cache) / name
     python = folder / "bin/python"
-    wanted = (HERE / "requirements.txt").read_text()
+    wanted = (HERE / requirements).read_text()
     stamp = folder / "installed.txt"
     if not stamp.exists() or stamp.read_text() != wanted:
-        print(f"installing requirements.txt into {folder}", file=sys.stderr)
+        print(f"installing {requirements} into {folder}", file=sys.stderr)
         venv.create(folder, clear=True, with_pip=True)
         command = [str(python), "-m", "pip", "install", "-q", "-r"]
-        subprocess.run([*command, HERE / "requirements.txt"], check=True)
+        subprocess.run([*command, HERE / requirements], check=True)
         stamp.write_text(wanted)
     return str(python)

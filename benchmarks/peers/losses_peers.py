@@ -84,7 +84,33 @@ def ntxent(a: Tensor, b: Tensor, _: Tensor, __: Tensor) -> Tensor:
     return F.cross_entropy(logits, labels)
 
 
+def lfq(a: Tensor, _: Tensor, __: Tensor, ___: Tensor) -> Tensor:
+    """The entropies of vector-quantize-pytorch."""
+    from vector_quantize_pytorch import LFQ
+    return LFQ(dim=a.size(1))(a[None]).entropy_aux_loss
+
+
 CASES: dict[str, Loss] = {"clip": clip, "siglip": siglip, "ntxent": ntxent}
+
+
+def own(name: str) -> Loss:
+    """The same of Tally's package."""
+    from tally import losses
+    if name == "clip":
+        loss = losses.ClipLoss(local_loss=True)
+        return lambda a, b, scale, _: loss(a, b, scale)
+    if name == "siglip":
+        return losses.SigLipLoss()
+    if name == "ntxent":
+        return lambda a, b, _, __: losses.NTXentLoss()(a, b)
+    return lambda a, _, __, ___: losses.LFQ(dim=a.size(1))(a[None]).aux_loss
+
+
+def loss_of(name: str) -> Loss:
+    """By name; those of Tally begin with "tally:", lfq is not among all."""
+    if name.startswith("tally:"):
+        return own(name.removeprefix("tally:"))
+    return lfq if name == "lfq" else CASES[name]
 
 
 def status_mb(name: str) -> float:
@@ -111,9 +137,11 @@ def measure(name: str, rows: int, size: int, rounds: int) -> None:
     scale = torch.tensor(14.3, requires_grad=True)
     bias = torch.tensor(-10.0, requires_grad=True)
 
+    loss = loss_of(name)
+
     def step() -> None:
         a.grad = b.grad = None
-        CASES[name](a, b, scale, bias).backward()
+        loss(a, b, scale, bias).backward()
 
     step()
     a.grad = b.grad = None

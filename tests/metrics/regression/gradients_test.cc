@@ -61,8 +61,8 @@ void expect_gradients_of_operators(const M& prototype,
     const at::Tensor value = metric.forward(inputs[0], inputs[1]);
     const at::Tensor expected =
         other.forward(inputs[0], inputs[1], at::ones({count}, dtype));
-    EXPECT_NEAR(value.template item<double>(),
-                expected.template item<double>(), 1e-9);
+    EXPECT_NEAR(value.template item<double>(), expected.template item<double>(),
+                1e-9);
     const variable_list found = gradients_of(value, inputs);
     const variable_list right = gradients_of(expected, inputs);
     for (std::size_t i = 0; i < 2; ++i) {
@@ -112,8 +112,8 @@ void expect_second_derivatives(const M& prototype) {
   };
   M metric(prototype.options()), other(prototype.options());
   const variable_list found = second(metric.forward(inputs[0], inputs[1]));
-  const variable_list expected = second(
-      other.forward(inputs[0], inputs[1], at::ones({40}, at::kDouble)));
+  const variable_list expected =
+      second(other.forward(inputs[0], inputs[1], at::ones({40}, at::kDouble)));
   for (std::size_t i = 0; i < 2; ++i) {
     expect_near(found[i], expected[i], 1e-10);
   }
@@ -153,8 +153,7 @@ TEST(RegressionGradientsTest, AreThoseOfOperatorsBeyondTheKernels) {
         gradients_of(metric.forward(preds, target), {preds})[0];
     const at::Tensor expected = gradients_of(
         other.forward(preds, target, at::ones({3}, at::kDouble)), {preds})[0];
-    EXPECT_TRUE(found.equal(expected) ||
-                found.isnan().equal(expected.isnan()))
+    EXPECT_TRUE(found.equal(expected) || found.isnan().equal(expected.isnan()))
         << found << expected;
   }
 }
@@ -168,7 +167,8 @@ TEST(RegressionGradientsTest, OfRowsAreThoseOfOperators) {
     };
     const variable_list inputs{rows(0).requires_grad_(),
                                rows(0.3).requires_grad_()};
-    const at::Tensor a = inputs[0].to(at::kDouble), b = inputs[1].to(at::kDouble);
+    const at::Tensor a = inputs[0].to(at::kDouble),
+                     b = inputs[1].to(at::kDouble);
     const at::Tensor p = a.div(a.sum(1, true)), q = b.div(b.sum(1, true));
     const at::Tensor m = p.add(q).div(2);
     const auto check = [&](const at::Tensor& value, const at::Tensor& right) {

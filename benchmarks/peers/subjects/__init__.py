@@ -1,0 +1,1 @@
+"""What sweep.py compares, by subject."""
