@@ -13,8 +13,7 @@ from typing import Any
 
 import torch
 
-BATCH, LARGE = "batch", "large"
-SIZES = (BATCH, LARGE)
+from subjects.sizes import SIZES
 
 Inputs = tuple[Any, ...]
 Make = Callable[[], Any]

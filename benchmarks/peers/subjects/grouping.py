@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from subjects.case import BATCH, Case, Inputs, function_case, torchmetrics_case
+from subjects.case import Case, Inputs, function_case, torchmetrics_case
+from subjects.sizes import BATCH
 
 CLUSTERS, DIMS, QUERIES = 10, 32, 1000
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from subjects.case import BATCH, Case, Function, Inputs, Make, difference
+from subjects.case import Case, Function, Inputs, Make, difference
+from subjects.sizes import BATCH
 
 PASSES, FEWEST = 9, 3
 # What a pass takes at least, where calls can be repeated, and all of a row at most.

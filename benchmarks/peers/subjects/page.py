@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from subjects.case import BATCH, LARGE
 from subjects.differences import ALONE, DIFFERENT
+from subjects.sizes import BATCH, LARGE
 
 # Peer / Tally from which a row is behind, what is aimed at, and how far above the floor is
 # near enough.

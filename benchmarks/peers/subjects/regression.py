@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from subjects.case import BATCH, Case, Inputs, function_case, torchmetrics_case
+from subjects.case import Case, Inputs, function_case, torchmetrics_case
+from subjects.sizes import BATCH
 
 
 def pairs(size: str) -> Inputs:

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from subjects.case import BATCH, Case, Function, Inputs
+from subjects.case import Case, Function, Inputs
+from subjects.sizes import BATCH
 
 CLASSES, SIDE = 4, 256
 
