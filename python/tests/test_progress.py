@@ -9,7 +9,9 @@ TARGET = torch.randint(2, (40,))
 
 
 def _metrics():
-    metrics = tally.MetricCollection({"accuracy": tally.BinaryAccuracy(), "auroc": tally.BinaryAUROC()})
+    metrics = tally.MetricCollection(
+        {"accuracy": tally.BinaryAccuracy(), "auroc": tally.BinaryAUROC()}
+    )
     metrics.update(PREDS, TARGET)
     return metrics
 
