@@ -7,5 +7,8 @@
 #include "tally/metrics/metrics.h"
 #include "tally/tests/docs/things.h"
 
+// What single headers take for granted, besides.
+tally::MetricCollection metrics;
+
 // Behind the others.
 #include "tests/docs/metric.inc"
