@@ -163,7 +163,7 @@ TEST_F(TallyStatesTest, FilesOfEarlierVersionsAreShown) {
     EXPECT_EQ(result.output, read_file(text.replace_extension(".txt")));
     ++shown;
   }
-  EXPECT_EQ(shown, 13);
+  EXPECT_EQ(shown, 14);
 }
 
 TEST_F(TallyStatesTest, NothingIsCountedTwice) {
