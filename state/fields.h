@@ -33,6 +33,7 @@ struct Field {
   Kind kind;
   Merge merge;
   void* value;
+  bool is_later = false;  // see Fields::later
   /// Set by prepare_merge if this already holds the merged value.
   mutable bool replaces = false;
 };
@@ -65,6 +66,13 @@ class Fields {
   }
   Fields& operator()(const char* name, Rows& value) {
     return add(name, Field::Kind::kRows, Merge::kCat, &value);
+  }
+  /// A field that states have got when there were files of them already: a file
+  /// without it is read, and it stays as in an empty state.
+  Fields& later(const char* name, Rows& value) {
+    (*this)(name, value);
+    list_.back().is_later = true;
+    return *this;
   }
   /// It has the name of its kind.
   Fields& operator()(Note& value) {

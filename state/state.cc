@@ -124,6 +124,20 @@ bool compacts(const AnyState& state) {
       state, [](const StateOps& ops) { return ops.compact != nullptr; });
 }
 
+void pack(AnyState& state) {
+  const auto packs = [](const StateOps& ops) { return ops.pack != nullptr; };
+  if (!state.defined() || !any_of_parts(state, packs)) return;
+  if (state.ops().parts) {
+    for (AnyState& part : state.ops().parts(state.data())) pack(part);
+    return;
+  }
+  try {
+    state.ops().pack(state.data());
+  } catch (const c10::ValueError&) {
+    // It is as it was.
+  }
+}
+
 StateParts::StateParts(std::vector<std::pair<std::string, AnyState>> parts) {
   auto names = std::make_shared<std::vector<std::string>>();
   for (auto& [name, state] : parts) {

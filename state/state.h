@@ -27,6 +27,9 @@ template <class State>
 using CompactOf = decltype(std::declval<State&>().compact());
 
 template <class State>
+using PackOf = decltype(std::declval<State&>().pack());
+
+template <class State>
 using PartsOf =
     std::enable_if_t<std::is_same_v<decltype(std::declval<State&>().parts()),
                                     std::vector<AnyState>&>>;
@@ -45,6 +48,11 @@ using LonePartOf = decltype(std::declval<State&>().lone_part());
 /// reduces its size without changing its value. It is called before each merge
 /// into the state, may throw if it leaves the state unchanged, and must not
 /// modify shared tensors.
+///
+/// If it leaves something for a later compact(), the state may have `void
+/// pack()`, which leaves nothing, under the same conditions. It is called
+/// before a state is computed, sent or written, and does nothing the second
+/// time.
 struct StateOps {
   const std::type_info* type;
   void* (*make)();
@@ -55,6 +63,8 @@ struct StateOps {
   void (*merge_from)(const void* into, void* from);
   /// Null: nothing to do.
   void (*compact)(void*);
+  /// Null: nothing to do.
+  void (*pack)(void*);
   /// Null: it is not composed of other states.
   std::vector<AnyState>& (*parts)(void*);
   /// For a batch, the only part with data to merge. Null, or returning null:
@@ -86,6 +96,9 @@ const StateOps& state_ops() {
     }
     if constexpr (internal::kHas<internal::CompactOf, State>) {
       o.compact = [](void* s) { static_cast<State*>(s)->compact(); };
+    }
+    if constexpr (internal::kHas<internal::PackOf, State>) {
+      o.pack = [](void* s) { static_cast<State*>(s)->pack(); };
     }
     if constexpr (internal::kHas<internal::PartsOf, State>) {
       o.parts = [](void* s) -> std::vector<AnyState>& {
@@ -210,5 +223,8 @@ void merge(AnyState& into, AnyState from, const char* owner);
 bool merges_by_field(const AnyState& state);
 /// Whether the state or a part has its own compact().
 bool compacts(const AnyState& state);
+/// Calls pack() of the state or its parts. One that cannot be packed stays as
+/// it is, for its reader to refuse.
+void pack(AnyState& state);
 
 }  // namespace tally

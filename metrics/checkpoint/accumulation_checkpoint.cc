@@ -2,7 +2,6 @@
 
 #include "tally/metrics/checkpoint/checkpoint.h"
 #include "tally/metrics/core/accumulation.h"
-#include "tally/state/packing.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::internal {

@@ -48,19 +48,11 @@ std::string only_in(const std::vector<std::string>& texts,
   return only.empty() ? "nothing else" : only;
 }
 
-// Fields that states got when there were checkpoints of them already.
-constexpr std::string_view kLaterFields[] = {"score_runs"};
-
-/// Those that states had at first. A name may have a part's before it.
+/// Those that states had at first.
 Fields first_fields(const Fields& all) {
   Fields first;
   for (const Field& field : all) {
-    std::string_view name = field.name;
-    name.remove_prefix(name.rfind('.') + 1);
-    if (std::find(std::begin(kLaterFields), std::end(kLaterFields), name) ==
-        std::end(kLaterFields)) {
-      first.add(field);
-    }
+    if (!field.is_later) first.add(field);
   }
   return first;
 }

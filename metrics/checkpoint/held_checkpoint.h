@@ -18,8 +18,8 @@ struct HeldCheckpoint {
     std::string key;
     std::string schema;
 
-    /// Whether it has the column's fields, but for those that states did not
-    /// have when it was written: these stay as in an empty state.
+    /// Whether it has the column's fields; without those that are later, too
+    /// (see Fields::later).
     bool fits(const StateColumn& column) const;
   };
   struct Cell {

@@ -256,6 +256,7 @@ void Accumulation::compute(c10::function_ref<void(StateRows& rows)> evaluate,
       rows.emplace(columns_.size(), *std::move(merged));
     } else {
       if (current) return;
+      pack_states();
       rows.emplace(*this, keys ? *keys : own_keys());
     }
     invalidate_value();
@@ -266,6 +267,10 @@ void Accumulation::compute(c10::function_ref<void(StateRows& rows)> evaluate,
   finish();
   current_value_ = true;
   value_communicator_ = ranks;
+}
+
+void Accumulation::pack_states() {
+  for (StateCell& each : cells_) pack(each.local);
 }
 
 void Accumulation::keep_what_survives(StateRows& rows) {

@@ -297,6 +297,7 @@ class Accumulation {
   bool value_is_current(
       const std::shared_ptr<sync::Communicator>& communicator) const;
 
+  void pack_states();
   void keep_what_survives(StateRows& rows);
   void reset_cell(std::size_t row, std::size_t column);
 

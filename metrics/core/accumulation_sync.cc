@@ -7,7 +7,6 @@
 
 #include "tally/metrics/core/accumulation.h"
 #include "tally/state/codec.h"
-#include "tally/state/packing.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/communicator.h"
@@ -122,7 +121,6 @@ std::vector<sync::internal::SyncItem> Accumulation::items(
       list.push_back({column.label + name, column.key,
                       has_state ? row[c].local : column.identity,
                       column.identity, row != nullptr ? row[c].count : 0});
-      pack(list.back().state);
     }
   };
   if (!index_) {
@@ -194,6 +192,7 @@ std::optional<StoredRows> Accumulation::merge_ranks(
   const auto list = or_report(ranks, [&] {
     shape = shape_of(keys != nullptr ? *keys : std::move(known[0]));
     options.history = history();
+    pack_states();
     return items(shape.keys, false);
   });
   auto result = sync::internal::sync_states(list, ranks, options);
@@ -250,7 +249,11 @@ std::function<StateRows()> Accumulation::start_merge_ranks() const {
   if (index_) options.label = label();
   Shape shape =
       shape_of(all_keys(options.call, this, ranks, options.timeout)[0]);
-  auto list = or_report(ranks, [&] { return items(shape.keys, false); });
+  auto list = or_report(ranks, [&] {
+    auto own = items(shape.keys, false);
+    for (sync::internal::SyncItem& item : own) pack(item.state);
+    return own;
+  });
   return [pending = std::make_shared<sync::internal::PendingSync>(
               std::move(list), ranks, options),
           shape = std::move(shape)] {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "tally/metrics/classification/curves/curve_runs.h"
-#include "tally/metrics/classification/curves/exact_scores.h"
+#include "tally/metrics/classification/curves/exact_samples.h"
 #include "tally/metrics/classification/inputs/logit_tensors.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/logit_kernels.h"

@@ -304,8 +304,12 @@ at::Tensor CurveState::weighted_counted(bool in_place) const {
                              [=](std::int64_t i) { return data[i]; });
 }
 
+void CurveState::pack() {
+  classification::make_runs(*this, /*of_all_rows=*/true);
+}
+
 void CurveState::compact() {
-  classification::make_runs(*this);
+  classification::make_runs(*this, /*of_all_rows=*/false);
   const auto are_many = [&](const Rows& places) {
     return places.size() > 0 &&
            places.size() * classification::kBucketsPerPlace >=

@@ -5,7 +5,6 @@
 
 #include "tally/metrics/classification/curves/exact_scores.h"
 #include "tally/state/fresh_tensor.h"
-#include "tally/state/packing.h"
 
 namespace tally::internal::classification {
 namespace {
@@ -38,7 +37,7 @@ Rows no_rows_like(const at::Tensor& rows) {
 
 }  // namespace
 
-void make_runs(CurveState& state) {
+void make_runs(CurveState& state, bool of_all_rows) {
   if (state.keeps_rows) return;
   const Rows& rows = state.unweighted.preds;
   const std::int64_t run_bytes = state.runs.size();
@@ -49,7 +48,7 @@ void make_runs(CurveState& state) {
     const at::Tensor preds = rows.tensor();
     if (!may_become_runs(preds)) return;
     const std::int64_t curves = preds.dim() == 1 ? 1 : preds.size(1);
-    if ((is_packing() && run_bytes > 0) ||
+    if ((of_all_rows && run_bytes > 0) ||
         rows.size() > most_waiting(run_bytes, curves)) {
       check_state(state.unweighted.target.defined());
       const at::Tensor target = state.unweighted.target.tensor();

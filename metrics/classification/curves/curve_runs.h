@@ -11,8 +11,9 @@
 /// The runs of a CurveState.
 namespace tally::internal::classification {
 
-/// CurveState::compact() of exact curves: makes runs of rows if they are many.
-void make_runs(CurveState& state);
+/// Makes runs of an exact curve's rows if they are many, or, beside runs,
+/// `of_all_rows`.
+void make_runs(CurveState& state, bool of_all_rows);
 
 /// Whether exact curves are read from runs: there are some, or so many rows
 /// that there would be.

@@ -51,9 +51,11 @@ struct CurveState {
     f("weighted_histogram", weighted.histogram);
     f("weighted_places", weighted.places)("weights", weights);
     f("curves", curves, Merge::kMax)("columns", columns, Merge::kMax);
-    f("score_runs", runs);
+    f.later("score_runs", runs);
   }
   void compact();
+  /// Leaves no rows beside runs.
+  void pack();
   /// The histograms including the places, undefined if there are neither. May
   /// be the state's own, and always is with `in_place`.
   at::Tensor counted(bool in_place = false) const;

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "tally/metrics/classification/curves/exact_scores.h"
+#include "tally/metrics/classification/curves/exact_samples.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally::internal::classification {
