@@ -113,8 +113,9 @@ std::string comparisons_csv(const ComparedRuns& runs) {
       for (const auto& [column, values] : columns) {
         Results number;
         number.add("", values.reshape({-1})[i]);
-        std::string line = to_csv_lines(number, "");
-        text += line.substr(1, line.size() - 2);  // ",,1.5\n"
+        visit_csv(number,
+                  [&](const std::string&, const std::string&,
+                      const std::string& value) { text += "," + value; });
       }
       text += "," + std::to_string(comparison.n) + "," +
               std::to_string(comparison.undefined) + "," +

@@ -153,24 +153,22 @@ std::string csv_number(double number) {
 
 /// Reads elements at `next` and advances it past them.
 template <class Element>
-void add_lines(const std::string& name, const std::string& place,
-               at::IntArrayRef sizes, const Element*& next, std::string& text) {
-  if (sizes.empty()) {
-    text += name + "," + place + "," + csv_number(*next++) + "\n";
-    return;
-  }
+void visit_elements(const std::string& name, const std::string& place,
+                    at::IntArrayRef sizes, const Element*& next,
+                    CsvVisit visit) {
+  if (sizes.empty()) return visit(name, place, csv_number(*next++));
   for (std::int64_t i = 0; i < sizes.front(); ++i) {
-    add_lines(name, place + (place.empty() ? "" : " ") + std::to_string(i),
-              sizes.slice(1), next, text);
+    visit_elements(name, place + (place.empty() ? "" : " ") + std::to_string(i),
+                   sizes.slice(1), next, visit);
   }
 }
 
 template <class Element>
-void add_lines(const std::string& name, const at::Tensor& value,
-               at::ScalarType dtype, std::string& text) {
+void visit_elements(const std::string& name, const at::Tensor& value,
+                    at::ScalarType dtype, CsvVisit visit) {
   const at::Tensor elements = value.to(at::kCPU, dtype).contiguous();
   const auto* next = static_cast<const Element*>(elements.data_ptr());
-  add_lines(name, "", elements.sizes(), next, text);
+  visit_elements(name, "", elements.sizes(), next, visit);
 }
 
 }  // namespace
@@ -186,24 +184,31 @@ std::string to_csv(const Results& results) {
   return "metric,index,value\n" + to_csv_lines(results, "");
 }
 
-std::string to_csv_lines(const Results& results, std::string_view prefix) {
-  std::string text;
+void visit_csv(const Results& results, CsvVisit visit) {
   for (const auto& [name, value] : results) {
-    const std::string field = std::string(prefix) + csv_field(name);
     if (!value.defined()) {
-      text += field + ",,null\n";
+      visit(name, "", "null");
       continue;
     }
     TORCH_CHECK_TYPE(!value.is_complex(), "result '", name,
                      "': expected real numbers, got ", value.scalar_type());
     if (value.scalar_type() == at::kBool) {
-      add_lines<bool>(field, value, at::kBool, text);
+      visit_elements<bool>(name, value, at::kBool, visit);
     } else if (value.is_floating_point()) {
-      add_lines<double>(field, value, at::kDouble, text);
+      visit_elements<double>(name, value, at::kDouble, visit);
     } else {
-      add_lines<std::int64_t>(field, value, at::kLong, text);
+      visit_elements<std::int64_t>(name, value, at::kLong, visit);
     }
   }
+}
+
+std::string to_csv_lines(const Results& results, std::string_view prefix) {
+  std::string text;
+  visit_csv(results, [&](const std::string& name, const std::string& index,
+                         const std::string& value) {
+    text += prefix;
+    text += csv_field(name) + "," + index + "," + value + "\n";
+  });
   return text;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <c10/util/FunctionRef.h>
+
 #include <string>
 #include <string_view>
 
@@ -24,6 +26,13 @@ std::string to_csv(const Results& results);
 
 /// The same without the first line, and with `prefix` before every other.
 std::string to_csv_lines(const Results& results, std::string_view prefix);
+
+/// The fields of these lines: calls visit(name, index, value) for each, the
+/// name as it is.
+using CsvVisit =
+    c10::function_ref<void(const std::string& name, const std::string& index,
+                           const std::string& value)>;
+void visit_csv(const Results& results, CsvVisit visit);
 
 /// A text as a field of CSV: quoted if it must be.
 std::string csv_field(const std::string& text);

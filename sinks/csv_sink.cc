@@ -1,9 +1,10 @@
 #include "tally/sinks/csv_sink.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -78,8 +79,9 @@ absl::Status CsvSink::begin(const Run& run) {
 absl::Status CsvSink::add_columns(const Cells& cells) {
   std::string names, commas;
   std::vector<std::string> all = columns_;
+  std::unordered_set<std::string> known(all.begin(), all.end());
   for (const auto& [name, value] : cells) {
-    if (std::find(all.begin(), all.end(), name) != all.end()) continue;
+    if (!known.insert(name).second) continue;
     all.push_back(name);
     names += "," + name;
     commas += ",";
@@ -88,8 +90,9 @@ absl::Status CsvSink::add_columns(const Cells& cells) {
   const absl::Status written = file_.rewrite([&](std::string_view old) {
     std::string text;
     for (std::size_t end; (end = old.find('\n')) != old.npos;) {
+      const bool is_head = text.empty();
       text += old.substr(0, end);
-      text += text.find('\n') == text.npos ? names : commas;
+      text += is_head ? names : commas;
       text += '\n';
       old.remove_prefix(end + 1);
     }
@@ -97,6 +100,26 @@ absl::Status CsvSink::add_columns(const Cells& cells) {
   });
   if (written.ok()) columns_ = std::move(all);
   return written;
+}
+
+absl::Status CsvSink::write_wide(const std::string& head,
+                                 const Results& results) {
+  Cells cells;
+  visit_csv(results, [&](const std::string& name, const std::string& index,
+                         const std::string& value) {
+    cells.emplace_back(csv_field(index.empty() ? name : name + " " + index),
+                       value == "null" ? "" : value);
+  });
+  const absl::Status added = add_columns(cells);
+  if (!added.ok()) return added;
+  const std::unordered_map<std::string, std::string> values(cells.begin(),
+                                                            cells.end());
+  std::string line = head;
+  for (const std::string& column : columns_) {
+    const auto value = values.find(column);
+    line += "," + (value == values.end() ? "" : value->second);
+  }
+  return file_.append(line + "\n");
 }
 
 absl::Status CsvSink::write(std::int64_t step, double time,
@@ -109,33 +132,9 @@ absl::Status CsvSink::write(std::int64_t step, double time,
   }
   const std::string head =
       std::to_string(step) + "," + internal::time_text(time);
-  if (layout_ == CsvLayout::kLong) {
-    return file_.append(to_csv_lines(results, head + ","));
-  }
-  Cells cells;
-  for (const auto& [name, value] : results) {
-    Results one;
-    one.add("", value);
-    const std::string lines = to_csv_lines(one, "");
-    std::string_view rest = lines;
-    for (std::size_t end; (end = rest.find('\n')) != rest.npos;) {
-      const std::vector<std::string> fields = fields_of(rest.substr(0, end));
-      const std::string& index = fields[1];
-      cells.emplace_back(csv_field(index.empty() ? name : name + " " + index),
-                         value.defined() ? fields[2] : "");
-      rest.remove_prefix(end + 1);
-    }
-  }
-  const absl::Status added = add_columns(cells);
-  if (!added.ok()) return added;
-  std::string line = head;
-  for (const std::string& column : columns_) {
-    const auto cell =
-        std::find_if(cells.begin(), cells.end(),
-                     [&](const auto& each) { return each.first == column; });
-    line += "," + (cell == cells.end() ? "" : cell->second);
-  }
-  return file_.append(line + "\n");
+  return layout_ == CsvLayout::kWide
+             ? write_wide(head, results)
+             : file_.append(to_csv_lines(results, head + ","));
 }
 
 }  // namespace tally

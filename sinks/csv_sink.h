@@ -59,6 +59,7 @@ class CsvSink final : public Sink {
   absl::Status read_head(std::string_view line);
   // Adds the columns that are missing.
   absl::Status add_columns(const Cells& cells);
+  absl::Status write_wide(const std::string& head, const Results& results);
 
   internal::LogFile file_;
   CsvLayout layout_;
