@@ -2,6 +2,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <cstddef>
+
 #include "tally/metrics/options.h"
 
 namespace tally {
@@ -13,6 +15,9 @@ enum class ScoreKind {
   kLogits,         ///< before the sigmoid (binary) or softmax (multiclass)
   kScores,         ///< any numbers, used by their order: exact curves only
 };
+
+/// The first of them, for metrics that need probabilities.
+inline constexpr std::size_t kProbabilityKinds = 2;
 
 template <>
 struct EnumNames<ScoreKind> {

@@ -45,7 +45,8 @@ struct BinaryCalibrationErrorOptions {
   void visit(OptionVisitor& v) {
     v("n_bins", n_bins_, OptionRole::kSize, internal::words::kNBins);
     v("norm", norm_, OptionRole::kValue, internal::words::kNorm);
-    v("input", input_, internal::words::kInput);
+    v.first<kProbabilityKinds>("input", input_, OptionRole::kState,
+                               internal::words::kProbabilityInput);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   void validate(const char* metric) const;
@@ -82,7 +83,8 @@ struct MulticlassCalibrationErrorOptions {
       internal::words::kNumClasses);
     v("n_bins", n_bins_, OptionRole::kSize, internal::words::kNBins);
     v("norm", norm_, OptionRole::kValue, internal::words::kNorm);
-    v("input", input_, internal::words::kInput);
+    v.first<kProbabilityKinds>("input", input_, OptionRole::kState,
+                               internal::words::kProbabilityInput);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   void validate(const char* metric) const;

@@ -50,7 +50,8 @@ struct BinaryGroupOptions {
     v("num_groups", num_groups_, OptionRole::kSize,
       "Number of groups, at least 2.");
     v("threshold", threshold_, internal::words::kThreshold);
-    v("input", input_, internal::words::kInput);
+    v.first<kProbabilityKinds>("input", input_, OptionRole::kState,
+                               internal::words::kProbabilityInput);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   /// Throws c10::ValueError for invalid values.

@@ -79,7 +79,8 @@ struct MultilabelLogLossOptions {
   void visit(OptionVisitor& v) {
     v("num_labels", num_labels_, OptionRole::kSize,
       internal::words::kNumLabels);
-    v("input", input_, internal::words::kInput);
+    v.first<kProbabilityKinds>("input", input_, OptionRole::kState,
+                               internal::words::kProbabilityInput);
     v.first<kClassAverages>("average", average_, OptionRole::kValue,
                             internal::words::kAverage);
     v("normalize", normalize_, OptionRole::kValue, internal::words::kMeanOrSum);

@@ -38,6 +38,7 @@ inline constexpr char kIgnoredTokens[] =
     "Tokens with this value are ignored, in both inputs.";
 inline constexpr char kInput[] =
     "Kind of floating-point preds; scores: exact curves only.";
+inline constexpr char kProbabilityInput[] = "Kind of floating-point preds.";
 inline constexpr char kIouThresholds[] =
     "Overlaps that suffice; []: 0.5, 0.55, ... 0.95.";
 inline constexpr char kIouType[] =

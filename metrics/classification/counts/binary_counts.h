@@ -40,7 +40,8 @@ struct BinaryCountsOptions {
   Self& from_logits() { return this->input(ScoreKind::kLogits); }
   void visit(OptionVisitor& v) {
     v("threshold", threshold_, internal::words::kThreshold);
-    v("input", input_, internal::words::kInput);
+    v.first<kProbabilityKinds>("input", input_, OptionRole::kState,
+                               internal::words::kProbabilityInput);
     v("multidim_average", multidim_average_, internal::words::kMultidimAverage);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }

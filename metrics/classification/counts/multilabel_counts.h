@@ -49,7 +49,8 @@ struct MultilabelCountsOptions {
     v("num_labels", num_labels_, OptionRole::kSize,
       internal::words::kNumLabels);
     v("threshold", threshold_, internal::words::kThreshold);
-    v("input", input_, internal::words::kInput);
+    v.first<kProbabilityKinds>("input", input_, OptionRole::kState,
+                               internal::words::kProbabilityInput);
     v("multidim_average", multidim_average_, internal::words::kMultidimAverage);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }

@@ -25,7 +25,8 @@ struct BinaryLossOptions {
   /// input(ScoreKind::kLogits).
   Self& from_logits() { return this->input(ScoreKind::kLogits); }
   void visit(OptionVisitor& v) {
-    v("input", input_, internal::words::kInput);
+    v.first<kProbabilityKinds>("input", input_, OptionRole::kState,
+                               internal::words::kProbabilityInput);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   void validate(const char* metric) const {
@@ -56,7 +57,8 @@ struct MulticlassLossOptions {
   void visit(OptionVisitor& v) {
     v("num_classes", num_classes_, OptionRole::kSize,
       internal::words::kNumClasses);
-    v("input", input_, internal::words::kInput);
+    v.first<kProbabilityKinds>("input", input_, OptionRole::kState,
+                               internal::words::kProbabilityInput);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   void validate(const char* metric) const {
