@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "tally/state/fresh_tensor.h"
+
 namespace tally::internal {
 namespace {
 
@@ -73,6 +75,16 @@ struct Node : Function<Node> {
 };
 
 }  // namespace
+
+std::vector<at::Tensor> Fused::fresh_gradients(at::TensorList inputs,
+                                               c10::ArrayRef<bool> wanted) {
+  std::vector<at::Tensor> gradients(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!wanted[i]) continue;
+    gradients[i] = fresh_tensor(inputs[i].sizes(), inputs[i].scalar_type());
+  }
+  return gradients;
+}
 
 bool are_fusible(at::TensorList inputs) {
   if (inputs.size() > kMostInputs) return false;

@@ -25,6 +25,11 @@ class Fused : public torch::CustomClassHolder {
       c10::ArrayRef<bool> wanted) const = 0;
   /// The value, of any inputs, with a graph.
   virtual at::Tensor formula(at::TensorList inputs) const = 0;
+
+ protected:
+  /// Memory for the gradients that are wanted.
+  static std::vector<at::Tensor> fresh_gradients(at::TensorList inputs,
+                                                 c10::ArrayRef<bool> wanted);
 };
 
 /// Whether kernels can read all of them and write gradients of them: dense,

@@ -110,11 +110,7 @@ class EnergyRatio::Fused final : public internal::Fused {
   std::vector<at::Tensor> gradients(at::TensorList inputs,
                                     const at::Tensor& gradient,
                                     c10::ArrayRef<bool> wanted) const override {
-    std::vector<at::Tensor> slopes(2);
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (!wanted[i]) continue;
-      slopes[i] = fresh_tensor(inputs[i].sizes(), inputs[i].scalar_type());
-    }
+    std::vector<at::Tensor> slopes = fresh_gradients(inputs, wanted);
     const auto* const factors = gradient.const_data_ptr<double>();
     visit_samples(with(inputs), [&](std::int64_t n, const auto& sample) {
       using T = std::decay_t<decltype(*sample.preds)>;

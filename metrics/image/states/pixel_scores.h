@@ -41,12 +41,7 @@ class PixelScores final : public Fused {
   std::vector<at::Tensor> gradients(at::TensorList images,
                                     const at::Tensor& gradient,
                                     c10::ArrayRef<bool> wanted) const override {
-    std::vector<at::Tensor> slopes(images.size());
-    for (std::size_t i = 0; i < images.size(); ++i) {
-      if (wanted[i]) {
-        slopes[i] = fresh_tensor(images[i].sizes(), images[i].scalar_type());
-      }
-    }
+    std::vector<at::Tensor> slopes = fresh_gradients(images, wanted);
     const auto* const factors = gradient.const_data_ptr<double>();
     visit(images,
           [&](std::int64_t n, const auto* const* from, const Planes& planes) {

@@ -65,13 +65,10 @@ class FusedErrors final : public Fused {
         [&](const auto* p, const auto* t) -> std::vector<at::Tensor> {
           using T = std::decay_t<decltype(*p)>;
           if constexpr (std::is_floating_point_v<T>) {
-            std::vector<at::Tensor> slopes(2);
+            std::vector<at::Tensor> slopes = fresh_gradients(inputs, wanted);
             T* to[2] = {nullptr, nullptr};
             for (std::size_t i = 0; i < 2; ++i) {
-              if (!wanted[i]) continue;
-              slopes[i] =
-                  fresh_tensor(inputs[i].sizes(), inputs[i].scalar_type());
-              to[i] = slopes[i].template mutable_data_ptr<T>();
+              if (wanted[i]) to[i] = slopes[i].template mutable_data_ptr<T>();
             }
             if (write(p, t, inputs[0].numel(), {factors[0], factors[1]}, to)) {
               return slopes;

@@ -79,12 +79,7 @@ class FusedMoments final : public internal::Fused {
   std::vector<at::Tensor> gradients(at::TensorList inputs,
                                     const at::Tensor& gradient,
                                     c10::ArrayRef<bool> wanted) const override {
-    std::vector<at::Tensor> slopes(2);
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (!wanted[i]) continue;
-      slopes[i] =
-          internal::fresh_tensor(inputs[i].sizes(), inputs[i].scalar_type());
-    }
+    std::vector<at::Tensor> slopes = fresh_gradients(inputs, wanted);
     if (inputs[0].scalar_type() == at::kFloat) {
       write<float>(inputs, gradient, slopes);
     } else {
