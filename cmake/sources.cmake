@@ -13,7 +13,6 @@ set(TALLY_SYNC_HEADERS
     state/note.h
     state/number.h
     state/outside_inference.h
-    state/packing.h
     state/rows.h
     state/sole_owner.h
     state/state.h
@@ -61,7 +60,6 @@ set(TALLY_SYNC_SOURCES
     state/codec.cc
     state/fields.cc
     state/number.cc
-    state/packing.cc
     state/rows.cc
     state/state.cc
     sync/account.cc
@@ -768,6 +766,7 @@ set(TALLY_METRICS_SOURCES
     metrics/wrappers/multitask_wrapper.cc
     metrics/wrappers/outputs.cc
     metrics/wrappers/running.cc
+    metrics/wrappers/tracked_steps.cc
     metrics/wrappers/wrapper_metric.cc)
 
 set(TALLY_METRICS_SINGLE_SOURCES

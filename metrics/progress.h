@@ -26,7 +26,7 @@ struct ComputeProgress {
 ///     const ProgressGuard guard([](const ComputeProgress& progress) {
 ///       std::cerr << progress.done << " of " << progress.all << "\n";
 ///     });
-///     metrics.compute();
+///     metric.compute();
 class ProgressGuard {
  public:
   using Handler = std::function<void(const ComputeProgress&)>;

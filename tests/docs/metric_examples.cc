@@ -7,8 +7,5 @@
 #include "tally/metrics/metrics.h"
 #include "tally/tests/docs/things.h"
 
-// What single headers take for granted, besides.
-tally::MetricCollection metrics;
-
 // Behind the others.
 #include "tests/docs/metric.inc"
