@@ -6,7 +6,7 @@ from torch.compiler import is_dynamo_compiling as is_compiling
 
 from tally._errors import DistError, sync_error
 from tally._inputs import encode
-from tally._ranks import follow
+from tally._ranks import follow, over_ranks
 from tally._stateful import Stateful
 from tally.plots import plot_results
 
@@ -75,11 +75,7 @@ class Accumulator(Stateful, torch.nn.Module):
         """The value of everything accumulated, over all ranks."""
         if is_compiling():
             return _compiled_compute(self)
-        follow()
-        try:
-            return self._held.compute()
-        except DistError as error:
-            raise sync_error(error) from None
+        return over_ranks(self._held.compute)
 
     def number(self, name=None):
         """``compute()`` as a float: the result of that name, or the only one.

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from tally._collection import MetricCollection
-from tally._errors import DistError, check_status, sync_error
+from tally._errors import check_status
 from tally._inputs import tensor_of
 from tally._library import classes
 from tally._metric import Metric
-from tally._ranks import boxed, follow
+from tally._ranks import boxed, follow, over_ranks
 
 
 class MetricLogger:
@@ -72,15 +72,11 @@ class MetricLogger:
 
         A metric's name is by default that of its class. A call of all ranks.
         """
-        follow()
-        try:
-            if isinstance(metrics, MetricCollection):
-                return dict(self._held.log_collection(step, metrics._object))
-            if isinstance(metrics, Metric):
-                name = type(metrics).__name__ if name is None else name
-                return dict(self._held.log_metric(step, name, metrics._object))
-        except DistError as error:
-            raise sync_error(error) from None
+        if isinstance(metrics, MetricCollection):
+            return dict(over_ranks(self._held.log_collection, step, metrics._object))
+        if isinstance(metrics, Metric):
+            name = type(metrics).__name__ if name is None else name
+            return dict(over_ranks(self._held.log_metric, step, name, metrics._object))
         raise TypeError(
             f"log expected a tally.Metric or MetricCollection, got a {type(metrics).__name__}"
         )

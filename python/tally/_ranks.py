@@ -39,6 +39,15 @@ def follow():
 atexit.register(functions.forget_groups)
 
 
+def over_ranks(call, *arguments):
+    """A call in which ranks meet; what LibTorch raises for one that fails, as a SyncError."""
+    follow()
+    try:
+        return call(*arguments)
+    except DistError as error:
+        raise sync_error(error) from None
+
+
 def boxed(group):
     """A group as the library takes it."""
     if group is None:
@@ -57,13 +66,9 @@ def gather_all_tensors(tensor, gradient_flow="local", process_group=None, timeou
     ``gradient_flow`` says what gradients do on their way back: "detached", "local",
     "replicated" or "all_ranks" (docs/gradients.md). ``timeout`` is in seconds.
     """
-    follow()
-    try:
-        return functions.gather_all_tensors(
-            tensor, gradient_flow, boxed(process_group), timeout
-        )
-    except DistError as error:
-        raise sync_error(error) from None
+    return over_ranks(
+        functions.gather_all_tensors, tensor, gradient_flow, boxed(process_group), timeout
+    )
 
 
 def average_gradients(parameters, process_group=None, timeout=None):
@@ -72,19 +77,11 @@ def average_gradients(parameters, process_group=None, timeout=None):
     Between ``backward()`` and the optimizer's ``step()``, in place of
     DistributedDataParallel.
     """
-    follow()
-    try:
-        functions.average_gradients(list(parameters), boxed(process_group), timeout)
-    except DistError as error:
-        raise sync_error(error) from None
+    over_ranks(functions.average_gradients, list(parameters), boxed(process_group), timeout)
 
 
 def broadcast_parameters(tensors, root=0, process_group=None, timeout=None):
     """Writes the values that rank ``root`` has into these tensors on every rank."""
-    follow()
-    try:
-        functions.broadcast_parameters(
-            list(tensors), root, boxed(process_group), timeout
-        )
-    except DistError as error:
-        raise sync_error(error) from None
+    over_ranks(
+        functions.broadcast_parameters, list(tensors), root, boxed(process_group), timeout
+    )

@@ -4,9 +4,8 @@ from torch import Tensor
 
 from tally._accumulator import OneMetric
 from tally._copies import Copyable
-from tally._errors import DistError, sync_error
 from tally._inputs import encode, is_texts, listed, tensor_of
-from tally._ranks import follow
+from tally._ranks import over_ranks
 
 
 def encode_ids(ids):
@@ -80,10 +79,6 @@ class RowMetric(Copyable):
 
     def _compute(self, make):
         """What `make` makes of each part, or a dict of them if there are several."""
-        follow()
-        try:
-            found = self._held.compute()
-        except DistError as error:
-            raise sync_error(error) from None
+        found = over_ranks(self._held.compute)
         parts = {name: make(*part) for name, *part in found}
         return parts[""] if list(parts) == [""] else parts

@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 from tally._accumulator import OneMetric
 from tally._copies import Copyable
-from tally._errors import DistError, sync_error
 from tally._inputs import encode
 from tally._library import classes
-from tally._ranks import follow
+from tally._ranks import over_ranks
 from tally._rows import encode_ids
 from tally._slices import decode_key, encode_keys, key_words
 
@@ -120,11 +119,7 @@ class SliceComparison(Copyable):
 
     def compute(self):
         """The slices over all ranks, the worst first, as a list of ``tally.ComparedSlice``."""
-        follow()
-        try:
-            slices = self._held.compute()
-        except DistError as error:
-            raise sync_error(error) from None
+        slices = over_ranks(self._held.compute)
         return [
             ComparedSlice(decode_key(kinds, texts), rows, units, *numbers, tuple(flags))
             for kinds, texts, rows, units, numbers, flags in slices

@@ -9,11 +9,10 @@ from torch import Tensor
 from tally._collection import MetricCollection
 from tally._columns import Coded, column_of
 from tally._copies import Copyable
-from tally._errors import DistError, sync_error
 from tally._inputs import encode
 from tally._library import classes
 from tally._metric import Metric
-from tally._ranks import follow
+from tally._ranks import over_ranks
 from tally.plots import bar_plot
 
 _MISSING, _TEXT, _INTEGER = range(3)
@@ -189,11 +188,7 @@ class SlicedMetric(Copyable):
         In the order of their keys (None, integers by value, texts by bytes), then what
         others are folded into.
         """
-        follow()
-        try:
-            slices = self._held.compute()
-        except DistError as error:
-            raise sync_error(error) from None
+        slices = over_ranks(self._held.compute)
         return [self._slice(*parts) for parts in slices]
 
     def _slice(self, kinds, texts, rows, results):

@@ -5,8 +5,8 @@ import ctypes
 import torch
 
 from tally._columns import memory
-from tally._errors import DistError, check_status, sync_error
-from tally._ranks import follow
+from tally._errors import check_status
+from tally._ranks import over_ranks
 
 
 class Stateful:
@@ -25,11 +25,7 @@ class Stateful:
 
     def sync(self):
         """Replaces the local state by that of all ranks, until ``unsync()``."""
-        follow()
-        try:
-            self._held.sync()
-        except DistError as error:
-            raise sync_error(error) from None
+        over_ranks(self._held.sync)
 
     def unsync(self):
         """Back to the local state."""
@@ -81,12 +77,7 @@ class Stateful:
         self._transfer(self._held.load, path, ranks)
 
     def _transfer(self, call, path, *arguments):
-        follow()
-        try:
-            status = call(str(path), *arguments)
-        except DistError as error:
-            raise sync_error(error) from None
-        check_status(status)
+        check_status(over_ranks(call, str(path), *arguments))
 
     def to_bytes(self):
         """The state and what it is one of: a value for ``tally.from_bytes`` anywhere."""

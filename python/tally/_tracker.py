@@ -4,11 +4,10 @@ from typing import NamedTuple
 
 from tally._collection import MetricCollection
 from tally._copies import Copyable
-from tally._errors import DistError, sync_error
 from tally._inputs import encode
 from tally._library import classes
 from tally._metric import Metric
-from tally._ranks import follow
+from tally._ranks import over_ranks
 
 
 class Best(NamedTuple):
@@ -91,29 +90,29 @@ class MetricTracker(Copyable):
 
     def compute(self):
         """The value of the current step: a tensor of one result, a dict of several."""
-        return self._value(self._asked(self._held.compute))
+        return self._value(over_ranks(self._held.compute))
 
     def compute_all(self):
         """The values of all steps, each with one dimension more, the first."""
-        return self._value(self._asked(self._held.compute_all))
+        return self._value(over_ranks(self._held.compute_all))
 
     def best_metric(self, result=""):
         """The best value of a result, or of the only one, as a ``tally.Best``.
 
         The first of equal ones; NaN only if there is nothing else.
         """
-        return Best(*self._asked(self._held.best_metric, result))
+        return Best(*over_ranks(self._held.best_metric, result))
 
     def improved(self, result="", *, min_delta=0.0):
         """Whether the current step is better than all before it by more than ``min_delta``.
 
         The first is; NaN never is. All ranks get the answer of rank 0.
         """
-        return self._asked(self._held.improved, result, float(min_delta))
+        return over_ranks(self._held.improved, result, float(min_delta))
 
     def should_stop(self, patience, result="", *, min_delta=0.0):
         """Whether none of the last ``patience`` steps improved the result."""
-        return self._asked(self._held.should_stop, patience, result, float(min_delta))
+        return over_ranks(self._held.should_stop, patience, result, float(min_delta))
 
     def reset(self):
         """Empties the current step."""
@@ -122,13 +121,6 @@ class MetricTracker(Copyable):
     def reset_all(self):
         """Forgets all steps."""
         self._held.reset_all()
-
-    def _asked(self, call, *arguments):
-        follow()
-        try:
-            return call(*arguments)
-        except DistError as error:
-            raise sync_error(error) from None
 
     def _value(self, results):
         results = dict(results)

@@ -11,10 +11,9 @@ import torch
 from torch import Tensor
 
 from tally import _metric
-from tally._errors import DistError, sync_error
 from tally._library import LOSSES, classes, functions
 from tally._options import bind, signature_of, text_of, value_of
-from tally._ranks import boxed, follow
+from tally._ranks import boxed, over_ranks
 
 _EXTRA = {"process_group": None, "timeout": None}
 
@@ -100,15 +99,12 @@ class Loss(torch.nn.Module):
                 self.register_buffer(name, tensor)
 
     def _call(self, call, inputs, named):
-        follow()
         held = self._held
         held.train(self.training)
         if self._buffers:
             held.set_buffers(dict(self._buffers))
         try:
-            return call(_bind_inputs(self._entry, inputs, named))
-        except DistError as error:
-            raise sync_error(error) from None
+            return over_ranks(call, _bind_inputs(self._entry, inputs, named))
         finally:
             self._take_buffers()
 
@@ -265,11 +261,7 @@ class MetricLoss(torch.nn.Module):
         Takes the metric's inputs, by position or by name.
         """
         tensors = self._inputs(inputs, named)
-        follow()
-        try:
-            return self._held.forward(*tensors)
-        except DistError as error:
-            raise sync_error(error) from None
+        return over_ranks(self._held.forward, *tensors)
 
     def _inputs(self, inputs, named):
         """Three tensors in the metric's order, None for those left out."""
