@@ -1,15 +1,18 @@
 """Checks what the documentation refers to.
 
-Usage: check_docs.py
+Usage: check_docs.py [--release]
 
 Of every tracked Markdown page: relative links lead to files and headings that are
 there; sources and folders in backticks are there; commands name targets, programs,
 configurations and options that exist; what examples are said to print is what they
 say themselves. Of docs/names.md: the classes exist. Of the README and the guides:
-tools/commands.tsv says of each command how it was last tried. Prints what is wrong
-and exits with 1.
+tools/commands.tsv says of each command how it was last tried. Of the README: it is
+short. Of pages, public headers and Python's modules: the spelling is American. For
+a release: the address to report to is filled in. Prints what is wrong and exits
+with 1.
 """
 
+import argparse
 import functools
 import pathlib
 import posixpath
@@ -29,6 +32,20 @@ SOURCE = re.compile(r"`((?:[\w-]+/)+(?:[\w-]+\.(?:cc|h|py|toml|tsv|txt))?)`")
 PRINTS = re.compile(r"\[(examples/[\w/]+\.(?:cc|sh))\]\([^)]*\) prints\s+```\w*\n(.*?)```", re.DOTALL)
 # A command, a tab, and how it was last tried.
 TRIED = "tools/commands.tsv"
+README_LINES = 170
+REPORT_ADDRESS = "<<report address>>"
+# British words, or how they begin.
+BRITISH = re.compile(
+    r"(?<![\w-])(?:un|re|de|pre)?(?:"
+    r"behaviour|colour|favour|honour|neighbour|labour|catalogue|centre[ds]?\b|licence|"
+    r"judgement|artefact|grey\b|analys(?:e|ed|es|ing)\b|learnt|spelt|whilst|towards\b|"
+    r"(?:label|model|travel|cancel|signal|channel)l(?:ed|ing|er)\b|"
+    r"(?:synchron|initial|normal|optim|organ|recogn|general|summar|minim|maxim|serial|"
+    r"visual|standard|random|real|regular|token|vector|stabil|author|custom|discret|"
+    r"priorit|parallel|factor|quant|emphas|penal|util|categor|binar|local|parametr)"
+    r"is(?:e|ed|es|ing|ation|ations|er)\b)",
+    re.IGNORECASE,
+)
 # Labels of a reader's own workspace.
 NOT_OURS = re.compile(r"//my[:/]")
 COMMANDS = {"list", "describe", "evaluate", "report", "compare", "plan", "merge", "show",
@@ -216,17 +233,57 @@ def check_names(page):
                 yield f"{page}:{at(text, code.start())}: there is no class {name}"
 
 
-def main():
-    pages = subprocess.run(
-        ["git", "ls-files", "--", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True
+def check_length(page):
+    lines = text_of(page).count("\n")
+    if lines > README_LINES:
+        yield f"{page}: {lines} lines, and {README_LINES} are what a reader looks through"
+
+
+def prose_of(path):
+    """Of a page all but its code, of a program its comments; every line in its place."""
+    text = text_of(path)
+    if path.endswith(".md"):
+        return blanked(INLINE, blanked(FENCE, text))
+    if path.endswith(".h"):
+        return "\n".join(line.partition("//")[2] for line in text.split("\n"))
+    return text
+
+
+def check_spelling(path):
+    text = prose_of(path)
+    for match in BRITISH.finditer(text):
+        yield f"{path}:{at(text, match.start())}: American spelling, not {match.group(0)}"
+
+
+def check_address(page):
+    for match in re.finditer(re.escape(REPORT_ADDRESS), text_of(page)):
+        yield f"{page}:{at(text_of(page), match.start())}: {REPORT_ADDRESS} is to be filled in"
+
+
+def tracked(*patterns):
+    return subprocess.run(
+        ["git", "ls-files", "--", *patterns],
+        cwd=ROOT, check=True, capture_output=True, text=True,
     ).stdout.split()
-    found = [*check_names("docs/names.md")]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--release", action="store_true")
+    release = parser.parse_args().release
+    pages = tracked("*.md")
+    found = [*check_names("docs/names.md"), *check_length("README.md")]
     guides = [page for page in pages if page == "README.md" or page.startswith("docs/")]
     found += check_tried(guides)
     for page in pages:
         if (ROOT / page).exists():
             found += [*check_links(page), *check_sources(page), *check_commands(page)]
             found += check_outputs(page)
+            if release:
+                found += check_address(page)
+    for path in [*pages, *tracked("*.h", "python/tally/*.py", "python/tally/**/*.py")]:
+        if (ROOT / path).exists():
+            found += check_spelling(path)
     for line in found:
         print(line)
     return 1 if found else 0

@@ -33,7 +33,7 @@ _OPTIMIZED = {
     "//conditions:default": [],
 }
 
-# Tests are compiled once and run for a moment; what they test is optimised.
+# Tests are compiled once and run for a moment; what they test is optimized.
 _TEST_COPTS = [
     "-O0",
     "-U_FORTIFY_SOURCE",

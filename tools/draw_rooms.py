@@ -190,13 +190,13 @@ def arrange(rows, links):
             spread(row)
 
 
-def border(box, towards):
+def border(box, toward):
     """Where an arrow leaves or enters a box, seen from above or below."""
     if box.kind == "bend":
-        return box.x, box.y + math.copysign(box.height / 2, towards.y - box.y)
+        return box.x, box.y + math.copysign(box.height / 2, toward.y - box.y)
     reach = max(box.width / 2 - 16, 0)
-    x = min(max(towards.x, box.x - reach), box.x + reach)
-    return x, box.y + math.copysign(box.height / 2, towards.y - box.y)
+    x = min(max(toward.x, box.x - reach), box.x + reach)
+    return x, box.y + math.copysign(box.height / 2, toward.y - box.y)
 
 
 def curve(way):

@@ -76,7 +76,7 @@ def is_surrogate(point):
 
 
 def runs(values):
-    """(length, value) of equal neighbours."""
+    """(length, value) of equal neighbors."""
     found = []
     for value in values:
         if found and found[-1][1] == value:

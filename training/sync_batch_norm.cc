@@ -169,10 +169,10 @@ class Normalization : public std::enable_shared_from_this<Normalization> {
     const at::Tensor slope = along(inverse.mul(means[0]), input);
     const at::Tensor scale =
         along(has_weight_ ? inverse.mul(weight) : inverse, input);
-    const at::Tensor centred = input.sub(along(mean, input));
+    const at::Tensor centered = input.sub(along(mean, input));
     at::Tensor of_input = gradient.sub(along(means[1], input));
-    of_input = again ? of_input.addcmul(centred, slope, -1).mul(scale)
-                     : of_input.addcmul_(centred, slope, -1).mul_(scale);
+    of_input = again ? of_input.addcmul(centered, slope, -1).mul(scale)
+                     : of_input.addcmul_(centered, slope, -1).mul_(scale);
     std::vector<at::Tensor> result{of_input};
     if (has_weight_) result.push_back(of_weight);
     if (has_bias_) result.push_back(of_bias);
@@ -188,10 +188,11 @@ class Normalization : public std::enable_shared_from_this<Normalization> {
     if (at::GradMode::is_enabled() || input.numel() == 0) {
       std::vector<std::int64_t> dimensions{0};
       for (std::int64_t d = 2; d < input.dim(); ++d) dimensions.push_back(d);
-      const at::Tensor centred = input.sub(along(mean, input));
-      return {
-          gradient.mul(centred).sum(dimensions).mul(variance.add(eps_).rsqrt()),
-          gradient.sum(dimensions)};
+      const at::Tensor centered = input.sub(along(mean, input));
+      return {gradient.mul(centered)
+                  .sum(dimensions)
+                  .mul(variance.add(eps_).rsqrt()),
+              gradient.sum(dimensions)};
     }
     // On a GPU it wants the saved statistics all the same, and gives no
     // gradient of a weight that there is not.
@@ -207,10 +208,10 @@ class Normalization : public std::enable_shared_from_this<Normalization> {
         {input}, {mean_.clone(), variance_.clone()},
         [input, self = shared_from_this()](const auto& gradients) {
           const auto sums = self->sum(at::cat(gradients)).chunk(2);
-          const at::Tensor centred =
+          const at::Tensor centered =
               input.sub(along(self->mean_with_graph(input), input));
           return std::vector<at::Tensor>{
-              centred.mul(along(sums[1].mul(2 / self->count_), input))
+              centered.mul(along(sums[1].mul(2 / self->count_), input))
                   .add(along(sums[0].div(self->count_), input))};
         });
     return {attached[0], attached[1]};

@@ -68,7 +68,7 @@ def quiet_prdc(real: torch.Tensor, generated: torch.Tensor) -> None:
         compute_prdc(real.numpy(), generated.numpy(), nearest_k=5)
 
 
-def uncentred(batches: tuple[torch.Tensor, ...]) -> None:
+def uncentered(batches: tuple[torch.Tensor, ...]) -> None:
     """TorchMetrics' update of its statistics."""
     total = torch.zeros(batches[0].shape[1], dtype=torch.float64)
     products = torch.zeros(2 * total.shape, dtype=torch.float64)
@@ -96,7 +96,7 @@ PEERS: dict[str, dict[str, Callable[[], Any]]] = {
             *(s[key] for s in STATS for key in ("mu", "sigma"))),
     },
     "FID_update/4096x1024": {
-        "TorchMetrics' sums": lambda: uncentred(
+        "TorchMetrics' sums": lambda: uncentered(
             UPDATES),
     },
     "KID/20x1000x512": {

@@ -36,7 +36,7 @@ def _documents(queries: int, each: int, shuffled: bool) -> Documents:
 
 
 def _rankings(documents: Documents) -> tuple[Rankings, Rankings]:
-    """Judgements and scores as dictionaries of queries and documents."""
+    """Judgments and scores as dictionaries of queries and documents."""
     judged: Rankings = collections.defaultdict(dict)
     run: Rankings = collections.defaultdict(dict)
     preds, target, indexes = (x.tolist() for x in documents)

@@ -46,7 +46,7 @@ variable_list less_means(const variable_list& views, const at::Tensor& means) {
   return result;
 }
 
-struct Centre : torch::autograd::Function<Centre> {
+struct Center : torch::autograd::Function<Center> {
   struct Holder : torch::CustomClassHolder {
     Holder(Call c, double r) : call(std::move(c)), rows(r) {}
     Call call;  ///< of gradients' own backward pass
@@ -116,11 +116,11 @@ at::Tensor loss_without_rows(at::TensorList inputs) {
   return loss;
 }
 
-CentredViews centred_views(
+CenteredViews centered_views(
     const Call& call,
     c10::function_ref<std::pair<at::Tensor, at::Tensor>()> views) {
   variable_list wide;
-  CentredViews result;
+  CenteredViews result;
   const at::Tensor sums = sync::or_give_up(*call.communicator, [&] {
     const at::Tensor all = sync::reduce(call, sync::Reduction::kSum, [&] {
       const auto [a, b] = views();
@@ -137,13 +137,13 @@ CentredViews centred_views(
   check_rows_of_all_ranks(call, result.rows);
   if (result.rows == 0) return result;
   sync::or_give_up(*call.communicator, [&] {
-    const variable_list centred =
-        Centre::apply(at::TensorList(wide),
+    const variable_list centered =
+        Center::apply(at::TensorList(wide),
                       sums.narrow(0, 0, sums.size(0) - 1).div(result.rows),
-                      c10::make_intrusive<Centre::Holder>(
+                      c10::make_intrusive<Center::Holder>(
                           call.backward_of_gradient(), result.rows));
-    result.a = centred[0];
-    result.b = centred[1];
+    result.a = centered[0];
+    result.b = centered[1];
   });
   return result;
 }

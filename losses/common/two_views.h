@@ -20,14 +20,14 @@ at::Tensor replicated_sum(const sync::Call& call, const at::Tensor& own);
 /// backward assumes that gradients sum to 0 over all rows, as those of products
 /// of centered features do, and communicates nothing; second-order gradients
 /// take one exchange.
-struct CentredViews {
+struct CenteredViews {
   at::Tensor a, b;  ///< undefined without rows
   double rows;      ///< of all ranks; 0, or at least 2
 };
 
 /// Agrees with the other ranks, which are notified of exceptions of `views`.
 /// Throws c10::ValueError on all ranks if they have a single row in total.
-CentredViews centred_views(
+CenteredViews centered_views(
     const sync::Call& call,
     c10::function_ref<std::pair<at::Tensor, at::Tensor>()> views);
 

@@ -37,7 +37,7 @@ at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
   const internal::AutocastOff as_written;
   const sync::Call call(kBarlowTwinsLoss, options.communicator(),
                         options.timeout());
-  const internal::CentredViews views = internal::centred_views(call, [&] {
+  const internal::CenteredViews views = internal::centered_views(call, [&] {
     check_barlow_twins(options);
     internal::check_features(call, "a", a, "b", b);
     return std::pair(a, b);
@@ -103,9 +103,9 @@ void check_view(const char* name, const at::Tensor& view) {
 }
 
 /// [positions, D, D]: the sums over this rank's rows of products of features.
-at::Tensor products(const at::Tensor& centred) {
+at::Tensor products(const at::Tensor& centered) {
   const at::Tensor by_position =
-      centred.flatten(1, -2).transpose(0, 1);  // [positions, n, D]
+      centered.flatten(1, -2).transpose(0, 1);  // [positions, n, D]
   return by_position.transpose(1, 2).matmul(by_position);
 }
 
@@ -138,7 +138,7 @@ at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
                        const VICRegLossOptions& options) {
   const internal::AutocastOff as_written;
   const sync::Call call(kVICRegLoss, options.communicator(), options.timeout());
-  const internal::CentredViews views = internal::centred_views(call, [&] {
+  const internal::CenteredViews views = internal::centered_views(call, [&] {
     check_vicreg(options);
     check_view("a", a);
     check_view("b", b);

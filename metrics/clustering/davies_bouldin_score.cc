@@ -131,7 +131,7 @@ Clusters clusters_of_sums(const State& state,
 }
 
 // Of each cluster the one that is most like it, and how much.
-struct Neighbours {
+struct Neighbors {
   std::vector<std::int64_t> nearest;
   double mean = 0;
 };
@@ -140,7 +140,7 @@ double likeness(double widths, double distance) {
   return widths == 0 && distance == 0 ? 0 : widths / distance;
 }
 
-Neighbours nearest_neighbours(const Clusters& clusters) {
+Neighbors nearest_neighbors(const Clusters& clusters) {
   const std::int64_t count = clusters.size();
   const std::int64_t dims = clusters.centroids.size(1);
   const at::Tensor wide = clusters.widths.detach().contiguous();
@@ -148,7 +148,7 @@ Neighbours nearest_neighbours(const Clusters& clusters) {
   const auto* const width = wide.const_data_ptr<double>();
   const auto* const points = means.const_data_ptr<double>();
   const clustering::PointBlocks blocks(points, count, dims);
-  Neighbours result;
+  Neighbors result;
   result.nearest.resize(static_cast<std::size_t>(count));
   double distances[clustering::kGroup * clustering::kBlock];
   clustering::for_each_group(
@@ -182,11 +182,11 @@ Neighbours nearest_neighbours(const Clusters& clusters) {
 }
 
 at::Tensor mean_likeness(const Clusters& clusters) {
-  const Neighbours neighbours = nearest_neighbours(clusters);
+  const Neighbors neighbors = nearest_neighbors(clusters);
   if (!clusters.widths.requires_grad() && !clusters.centroids.requires_grad()) {
-    return internal::scalar_tensor(neighbours.mean);
+    return internal::scalar_tensor(neighbors.mean);
   }
-  const at::Tensor nearest = at::tensor(neighbours.nearest, at::kLong);
+  const at::Tensor nearest = at::tensor(neighbors.nearest, at::kLong);
   const at::Tensor widths =
       clusters.widths.add(clusters.widths.index_select(0, nearest));
   const at::Tensor distances = lengths(

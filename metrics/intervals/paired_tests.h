@@ -40,7 +40,7 @@ McnemarResult mcnemar(std::int64_t first_only, std::int64_t second_only);
 ///
 ///     phi = m / sqrt((both + first_only) (second_only + neither)
 ///                    (both + second_only) (first_only + neither))
-///     m = both * neither - first_only * second_only, towards 0 by n / 2 if
+///     m = both * neither - first_only * second_only, toward 0 by n / 2 if
 ///     positive, but not beyond
 /// with 0 for a root of 0. NaN without rows. Throws c10::ValueError for
 /// negative numbers, and a level outside (0, 1). Source: Newcombe 1998,

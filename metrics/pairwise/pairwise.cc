@@ -33,8 +33,8 @@ constexpr std::int64_t kFew = 8;
 constexpr std::int64_t kNumbers = 1 << 20;
 
 // Rows from the first of x.
-struct Centred {
-  Centred(const at::Tensor& of_x, const at::Tensor& of_y)
+struct Centered {
+  Centered(const at::Tensor& of_x, const at::Tensor& of_y)
       : x(of_x.sub(of_x.narrow(0, 0, 1))),
         y(of_y.sub(of_x.narrow(0, 0, 1))),
         squares(x.square()
@@ -83,10 +83,10 @@ at::Tensor in_line(const at::Tensor& of_x, const at::Tensor& of_y,
 // take. Rows are taken from the first of x, and pairs that are much nearer to
 // each other than to that by their differences, so that nothing cancels.
 at::Tensor euclidean_by_products(const at::Tensor& x, const at::Tensor& y) {
-  const Centred centred(x, y);
+  const Centered centered(x, y);
   at::Tensor squares =
-      centred.squares.sub(centred.x.matmul(centred.y.t()).mul_(2));
-  const at::Tensor near = centred.near(squares);
+      centered.squares.sub(centered.x.matmul(centered.y.t()).mul_(2));
+  const at::Tensor near = centered.near(squares);
   if (!are_few(near)) return at::_cdist_forward(x, y, 2, /*compute_mode=*/2);
   for_each_near(near, x.size(1),
                 [&](const at::Tensor& of_x, const at::Tensor& of_y) {
@@ -101,16 +101,16 @@ at::Tensor euclidean_by_products(const at::Tensor& x, const at::Tensor& y) {
 at::Tensor euclidean_backward(const at::Tensor& gradient, const at::Tensor& x,
                               const at::Tensor& y,
                               const at::Tensor& distances) {
-  const Centred centred(x, y);
-  const at::Tensor near = centred.near(distances.square());
+  const Centered centered(x, y);
+  const at::Tensor near = centered.near(distances.square());
   if (!are_few(near)) {
     return at::_cdist_backward(gradient.contiguous(), x, y, 2,
                                distances.contiguous());
   }
   const at::Tensor slopes = gradient.div(distances).masked_fill_(near, 0);
   at::Tensor result =
-      centred.x.mul(slopes.sum(at::IntArrayRef{1}, /*keepdim=*/true))
-          .sub_(slopes.matmul(centred.y));
+      centered.x.mul(slopes.sum(at::IntArrayRef{1}, /*keepdim=*/true))
+          .sub_(slopes.matmul(centered.y));
   for_each_near(
       near, x.size(1), [&](const at::Tensor& of_x, const at::Tensor& of_y) {
         const at::Tensor places = in_line(of_x, of_y, y.size(0));

@@ -28,7 +28,7 @@ enum class PairReduction {
   kSum,   ///< their sum: [N]
 };
 
-/// Options of pairwise_cosine_similarity and its neighbours.
+/// Options of pairwise_cosine_similarity and its neighbors.
 ///
 /// Example:
 ///     at::Tensor nearness = pairwise_cosine_similarity(

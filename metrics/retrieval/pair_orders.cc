@@ -92,15 +92,15 @@ class QueryArea {
   // The last step, of which `slots` of `size` documents are among the best k.
   void draw(const Step& step, std::int64_t size, std::int64_t slots) {
     const std::int64_t judged = step.relevant + step.others;
-    const retrieval::MarkedDraws judgements(size, judged, slots);
+    const retrieval::MarkedDraws judgments(size, judged, slots);
     std::vector<Step> steps = steps_;
     steps.emplace_back();
-    for (std::int64_t n = judgements.least(); n <= judgements.most(); ++n) {
+    for (std::int64_t n = judgments.least(); n <= judgments.most(); ++n) {
       const retrieval::MarkedDraws draws(judged, step.relevant, n);
       for (std::int64_t i = draws.least(); i <= draws.most(); ++i) {
         steps.back() = {i, n - i};
         add(steps, {total_.relevant + i, total_.others + n - i},
-            judgements.probability(n) * draws.probability(i));
+            judgments.probability(n) * draws.probability(i));
       }
     }
   }

@@ -11,7 +11,7 @@ struct RetrievalBprefOptions : WholeRankingOptions<RetrievalBprefOptions> {};
 
 /// The mean over queries of bpref, binary preference: how few documents that
 /// are judged not to be relevant stand above those that are. It looks at judged
-/// documents alone, so that it suits incomplete judgements (see `unjudged`).
+/// documents alone, so that it suits incomplete judgments (see `unjudged`).
 ///
 ///     1 / R sum over relevant documents retrieved of
 ///         1 - min(n, R) / min(N, R)
@@ -35,7 +35,7 @@ class RetrievalBpref final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalBpref";
   static constexpr MetricSummary kSummary{
-      "Relevant documents above judged others; for incomplete judgements.",
+      "Relevant documents above judged others; for incomplete judgments.",
       "[0, 1]",
       "",
       "bpref",

@@ -30,15 +30,15 @@ std::vector<double> standardized(const double* points, std::int64_t count,
   std::vector<double> mean(static_cast<std::size_t>(dims));
   for (std::int64_t i = 0; i < count * dims; ++i) mean[i % dims] += points[i];
   for (double& m : mean) m /= static_cast<double>(count);
-  std::vector<double> centred(points, points + count * dims);
+  std::vector<double> centered(points, points + count * dims);
   double square = 0;
   for (std::int64_t i = 0; i < count * dims; ++i) {
-    centred[i] -= mean[i % dims];
-    square += centred[i] * centred[i];
+    centered[i] -= mean[i % dims];
+    square += centered[i] * centered[i];
   }
   const double length = std::sqrt(square);
-  for (double& value : centred) value /= length;
-  return centred;
+  for (double& value : centered) value /= length;
+  return centered;
 }
 
 double disparity_of(double similarity) {
@@ -88,8 +88,8 @@ double plain_sum(const at::Tensor& a, const at::Tensor& b, bool reflection) {
 }
 
 at::Tensor standardized(const at::Tensor& points) {
-  const at::Tensor centred = points.sub(points.mean({1}, /*keepdim=*/true));
-  return centred.div(centred.square().sum({1, 2}, /*keepdim=*/true).sqrt());
+  const at::Tensor centered = points.sub(points.mean({1}, /*keepdim=*/true));
+  return centered.div(centered.square().sum({1, 2}, /*keepdim=*/true).sqrt());
 }
 
 // The singular values' sum has the gradient of the product with U V^T as a

@@ -11,7 +11,7 @@ DistError = torch._C._DistError
 
 
 class SyncErrorCode(enum.Enum):
-    """Why a synchronisation failed; docs/errors.md says what to do."""
+    """Why a synchronization failed; docs/errors.md says what to do."""
 
     MISMATCH = "kMismatch"
     PEER_FAILED = "kPeerFailed"
@@ -23,7 +23,7 @@ class SyncErrorCode(enum.Enum):
 
 
 class SyncError(DistError):
-    """A synchronisation between ranks that failed, a RuntimeError.
+    """A synchronization between ranks that failed, a RuntimeError.
 
     One in ``backward()`` is a ``torch.distributed.DistError`` with the same text.
     """

@@ -195,7 +195,7 @@ void Headers::check() const {
     std::int64_t latest = 0;
     for (const Header& h : headers_) latest = std::max(latest, h.sequence);
     next_sequence_ = latest + 1;
-    require_equal("are at different syncs (one has synchronised more often)",
+    require_equal("are at different syncs (one has synchronized more often)",
                   [](const Header& h) { return std::to_string(h.sequence); });
   }
   std::vector<int> failed;
@@ -346,7 +346,7 @@ void Headers::explain_schemas(std::vector<int> others) const {
   }
   const auto text = [&](int r) { return items[r][item]; };
   fail(SyncErrorCode::kMismatch,
-       "the ranks synchronise different things: " + by_rank(text) +
+       "the ranks synchronize different things: " + by_rank(text) +
            ways_to_be_alone(),
        std::move(others), text(communicator_.rank()));
 }

@@ -10,7 +10,7 @@
 
 #include "tally/testing/compare.h"
 #include "tally/testing/ranks_test.h"
-#include "tally/tests/losses/labelled_losses.h"
+#include "tally/tests/losses/labeled_losses.h"
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/refusal.h"
 

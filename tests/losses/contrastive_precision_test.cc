@@ -231,7 +231,7 @@ all_losses() {
       result;
   const testkit::OptionTexts temperature = {{"temperature", "0.3"}};
   for (const Subject& subject : subjects()) {
-    const bool labelled = subject.fixture == std::string("SupConLoss.exact");
+    const bool labeled = subject.fixture == std::string("SupConLoss.exact");
     for (const Way& way : subject.ways) {
       result.emplace_back(c10::str(subject.fixture, ", ", way.name),
                           [=](const at::Tensor& a, const at::Tensor& b) {
@@ -239,7 +239,7 @@ all_losses() {
                                                      at::scalar_tensor(-0.5)};
                             const at::Tensor labels =
                                 at::arange(a.size(0), at::kLong).remainder(3);
-                            return way.loss({a, labelled ? labels : b},
+                            return way.loss({a, labeled ? labels : b},
                                             FixtureOptions(temperature),
                                             numbers);
                           });

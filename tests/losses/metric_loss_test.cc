@@ -176,7 +176,7 @@ TEST(MetricLossTest, TrainsAModelAsOneProcessWould) {
   }
 }
 
-THREAD_RANKS_TEST(MetricLossTest, AddsNothingToNeighboursOfInfinities, 3) {
+THREAD_RANKS_TEST(MetricLossTest, AddsNothingToNeighborsOfInfinities, 3) {
   // Rank 0 has diverged, rank 1 is idle, rank 2 has ordinary data.
   const std::int64_t rows = self.rank() == 1 ? 0 : 2;
   const double value = self.rank() == 0 ? kInfinity : 0.5;

@@ -109,8 +109,8 @@ using Reference =
 
 at::Tensor barlow(const at::Tensor& a, const at::Tensor& b) {
   const auto standard = [](const at::Tensor& x) {
-    const at::Tensor centred = x - x.mean(0);
-    return centred / (centred.square().mean(0) + 1e-5).sqrt();
+    const at::Tensor centered = x - x.mean(0);
+    return centered / (centered.square().mean(0) + 1e-5).sqrt();
   };
   const at::Tensor c =
       standard(a).t().matmul(standard(b)) / static_cast<double>(a.size(0));
@@ -121,9 +121,9 @@ at::Tensor barlow(const at::Tensor& a, const at::Tensor& b) {
 
 at::Tensor vicreg(const at::Tensor& a, const at::Tensor& b) {
   const auto terms = [](const at::Tensor& x) {
-    const at::Tensor centred = x - x.mean(0);
+    const at::Tensor centered = x - x.mean(0);
     const at::Tensor cov =
-        centred.t().matmul(centred) / static_cast<double>(x.size(0) - 1);
+        centered.t().matmul(centered) / static_cast<double>(x.size(0) - 1);
     const at::Tensor same = at::eye(x.size(1), at::kDouble);
     return 12.5 * (1 - (cov.diagonal() + 1e-4).sqrt()).relu().mean() +
            (cov * (1 - same)).square().sum() / static_cast<double>(x.size(1));

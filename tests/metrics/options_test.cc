@@ -14,9 +14,9 @@
 
 namespace tally {
 
-enum class SampleColour { kRed, kDarkBlue };
+enum class SampleColor { kRed, kDarkBlue };
 template <>
-struct EnumNames<SampleColour> {
+struct EnumNames<SampleColor> {
   static constexpr const char* kNames[] = {"red", "dark_blue"};
 };
 
@@ -24,7 +24,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using Colour = SampleColour;
+using Color = SampleColor;
 using Texts = std::map<std::string, std::string>;
 
 struct SampleOptions {
@@ -36,12 +36,12 @@ struct SampleOptions {
   TORCH_ARG(std::optional<double>, limit) = std::nullopt;
   TORCH_ARG(std::vector<double>, quantiles) = {0.1, 0.9};
   TORCH_ARG(CountOrList, thresholds) = std::monostate();
-  TORCH_ARG(Colour, colour) = Colour::kRed;
+  TORCH_ARG(Color, color) = Color::kRed;
   TORCH_ARG(std::vector<std::int64_t>, top_k) = {1, 5};
   TORCH_ARG(std::vector<std::string>, keys) = {};
   TORCH_ARG(std::optional<std::string>, model) = std::nullopt;
-  TORCH_ARG(std::vector<Colour>, palette) = {};
-  TORCH_ARG(std::optional<Colour>, ink) = std::nullopt;
+  TORCH_ARG(std::vector<Color>, palette) = {};
+  TORCH_ARG(std::optional<Color>, ink) = std::nullopt;
 
  public:
   void visit(OptionVisitor& v) {
@@ -53,7 +53,7 @@ struct SampleOptions {
     v("limit", limit_);
     v("quantiles", quantiles_);
     v("thresholds", thresholds_);
-    v("colour", colour_, OptionRole::kValue);
+    v("color", color_, OptionRole::kValue);
     v("top_k", top_k_, OptionRole::kSize);
     v("keys", keys_, OptionRole::kValue);
     v("model", model_, OptionRole::kValue);
@@ -79,7 +79,7 @@ std::string error_of(const Texts& texts) {
 TEST(OptionsTest, AreShownInTheirOrder) {
   EXPECT_EQ(options_repr(SampleOptions()),
             "flag=false, count=5, ratio=0.5, name=x, ignore_index=none, "
-            "limit=none, quantiles=[0.1, 0.9], thresholds=none, colour=red, "
+            "limit=none, quantiles=[0.1, 0.9], thresholds=none, color=red, "
             "top_k=[1, 5], keys=[], model=none, palette=[], ink=none");
 }
 
@@ -87,9 +87,8 @@ TEST(OptionsTest, StateKeyHasWhatShapesTheStateByName) {
   EXPECT_EQ(options_state_key(SampleOptions()),
             "count=5, flag=false, ignore_index=none, limit=none, name=x, "
             "quantiles=[0.1, 0.9], thresholds=none, top_k=[1, 5]");
-  EXPECT_EQ(
-      options_state_key(SampleOptions().ratio(9).colour(Colour::kDarkBlue)),
-      options_state_key(SampleOptions()));
+  EXPECT_EQ(options_state_key(SampleOptions().ratio(9).color(Color::kDarkBlue)),
+            options_state_key(SampleOptions()));
   EXPECT_NE(options_state_key(SampleOptions().count(6)),
             options_state_key(SampleOptions()));
 }
@@ -103,7 +102,7 @@ TEST(OptionsTest, AreReadFromText) {
                                         {"limit", "inf"},
                                         {"quantiles", "[0,1e-2, -3]"},
                                         {"thresholds", "200"},
-                                        {"colour", "dark_blue"},
+                                        {"color", "dark_blue"},
                                         {"top_k", "[ 1,10 ]"},
                                         {"keys", R"([a b,"c, \"d\"]", ""])"},
                                         {"model", "bert"},
@@ -117,12 +116,12 @@ TEST(OptionsTest, AreReadFromText) {
   EXPECT_EQ(options.limit(), std::numeric_limits<double>::infinity());
   EXPECT_EQ(options.quantiles(), (std::vector<double>{0, 1e-2, -3}));
   EXPECT_EQ(std::get<std::int64_t>(options.thresholds()), 200);
-  EXPECT_EQ(options.colour(), Colour::kDarkBlue);
+  EXPECT_EQ(options.color(), Color::kDarkBlue);
   EXPECT_THAT(options.top_k(), ElementsAre(1, 10));
   EXPECT_THAT(options.keys(), ElementsAre("a b", "c, \"d\"]", ""));
   EXPECT_EQ(options.model(), "bert");
-  EXPECT_THAT(options.palette(), ElementsAre(Colour::kRed, Colour::kDarkBlue));
-  EXPECT_EQ(options.ink(), Colour::kRed);
+  EXPECT_THAT(options.palette(), ElementsAre(Color::kRed, Color::kDarkBlue));
+  EXPECT_EQ(options.ink(), Color::kRed);
 }
 
 TEST(OptionsTest, OptionalOnesCanBeNoneAgain) {
@@ -141,8 +140,8 @@ TEST(OptionsTest, WhatIsShownReadsBack) {
       SampleOptions().ratio(-std::numeric_limits<double>::infinity()),
       SampleOptions().ratio(5e-324).quantiles({}).ignore_index(0),
       SampleOptions().keys({"", " ", "a, b", "[", "c\"\\", "none"}),
-      SampleOptions().top_k({}).model("x; y").ink(Colour::kDarkBlue),
-      SampleOptions().palette({Colour::kDarkBlue, Colour::kDarkBlue}),
+      SampleOptions().top_k({}).model("x; y").ink(Color::kDarkBlue),
+      SampleOptions().palette({Color::kDarkBlue, Color::kDarkBlue}),
       SampleOptions().thresholds(std::int64_t{11}),
       SampleOptions().thresholds(std::vector<double>{0.25, 1e300}),
       SampleOptions().count(std::numeric_limits<std::int64_t>::min())};
@@ -216,8 +215,8 @@ TEST(OptionsTest, TextsThatAreNoValueAreRefused) {
   EXPECT_EQ(error_of({{"thresholds", "many"}}),
             "Sample: option 'thresholds': expected none, an integer, or a list "
             "such as [0.1, 0.9], got 'many'");
-  EXPECT_EQ(error_of({{"colour", "blue"}}),
-            "Sample: option 'colour': expected one of red, dark_blue, got "
+  EXPECT_EQ(error_of({{"color", "blue"}}),
+            "Sample: option 'color': expected one of red, dark_blue, got "
             "'blue'");
 }
 

@@ -389,7 +389,7 @@ TEST(JoinTest, ErrorsInTheLoopEndIt) {
                 sync::Reduction::kSum);
           }
         }),
-        HasSubstr("the ranks synchronise different things"));
+        HasSubstr("the ranks synchronize different things"));
     // Errors that the program takes care of do not.
     int steps = 0;
     for (const auto& batch : join(batches, no_rows())) {

@@ -168,9 +168,9 @@ TEST(SyncBatchNormTest, TakesTheOptionsOfBatchNorm) {
 struct Composed {
   at::Tensor forward(const at::Tensor& input) const {
     const std::vector<std::int64_t> rows{0, 2, 3};
-    const at::Tensor centred = input - input.mean(rows, /*keepdim=*/true);
-    const at::Tensor variance = centred.pow(2).mean(rows, /*keepdim=*/true);
-    return centred * (variance + 1e-3).rsqrt() * weight.view({1, -1, 1, 1}) +
+    const at::Tensor centered = input - input.mean(rows, /*keepdim=*/true);
+    const at::Tensor variance = centered.pow(2).mean(rows, /*keepdim=*/true);
+    return centered * (variance + 1e-3).rsqrt() * weight.view({1, -1, 1, 1}) +
            random({1, kChannels, 1, 1}, 12);
   }
   const Composed* operator->() const { return this; }

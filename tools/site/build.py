@@ -16,7 +16,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import api
-import catalogue
+import catalog
 import guides
 import headers
 import rst
@@ -39,7 +39,7 @@ def names_of(metrics, entities, declared):
     ambiguous = set()
     targets = {one.name: ("cpp", "any", one.name) for one in declared if one.kind != "define"}
     for metric in metrics:
-        target = ("std", "ref", catalogue.label(metric["name"]))
+        target = ("std", "ref", catalog.label(metric["name"]))
         targets[f"tally::{metric['name']}"] = target
     for qualified, target in targets.items():
         parts = qualified.split("::")[1:]
@@ -61,7 +61,7 @@ def writer_for(names, shared):
     def link(code):
         code = re.sub(r"\(\)$", "", code).removeprefix("tally::")
         if code in shared:
-            return f":ref:`{code} <{catalogue.label(code)}>`"
+            return f":ref:`{code} <{catalog.label(code)}>`"
         if code not in names:
             return None
         domain, role, target = names[code]
@@ -130,7 +130,7 @@ def main():
     explained = {
         entity.name
         for domain in {m["domain"] for m in metrics}
-        for entity in catalogue.definitions(
+        for entity in catalog.definitions(
             [m for m in metrics if m["domain"] == domain], entities
         )
     }
@@ -147,16 +147,16 @@ def main():
     writer = writer_for(names, explained)
     run_doxygen(work, writer)
     for name in explained:
-        names[name] = ("std", "ref", catalogue.label(name))
+        names[name] = ("std", "ref", catalog.label(name))
     # "F1Score" stands for all of its kind.
     for kind in ("Multiclass", "Binary", "Multilabel"):
         for metric in metrics:
             if metric["name"].startswith(kind):
-                target = ("std", "ref", catalogue.label(metric["name"]))
+                target = ("std", "ref", catalog.label(metric["name"]))
                 names.setdefault(metric["name"].removeprefix(kind), target)
     (work / "names.json").write_text(json.dumps(names), encoding="utf-8")
 
-    domains = catalogue.write(pages / "metrics", metrics, entities, writer)
+    domains = catalog.write(pages / "metrics", metrics, entities, writer)
     folders = api.write(pages / "api", declared, introductions, writer)
     reference = ["Metrics, by domain:", ""]
     reference += [f"* [{domain.capitalize()}](metrics/{domain}.rst)" for domain in domains]

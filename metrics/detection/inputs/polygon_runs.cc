@@ -17,7 +17,7 @@ struct Point {
   int y = 0;
 };
 
-// Rounded towards 0.
+// Rounded toward 0.
 int rounded(double value) { return static_cast<int>(value + 0.5); }
 
 Point scaled(double x, double y) {

@@ -77,9 +77,9 @@ Moments features::moments_of(const at::Tensor& features) {
         internal::is_plain(moved) ? plain_steps(moved) : scaled_steps(moved);
   } else {
     // Rows may be many: one copy of them less.
-    const at::Tensor centred =
+    const at::Tensor centered =
         moved.requires_grad() ? moved.sub(mean) : moved.sub_(mean);
-    moments.scatter = centred.t().matmul(centred);
+    moments.scatter = centered.t().matmul(centered);
   }
   return moments;
 }

@@ -6,7 +6,7 @@
 namespace tally::internal::nominal {
 
 /// Chi-squared over the number of samples: 0 of rows and columns that are
-/// independent. `yates` moves the counts of a 2 x 2 table towards those
+/// independent. `yates` moves the counts of a 2 x 2 table toward those
 /// expected, by 1/2 at most. REQUIRES: there are samples.
 double phi_squared(const tables::Contingency& table, bool yates);
 

@@ -101,7 +101,7 @@ struct CramersVOptions : CategoryPairOptions<CramersVOptions> {
   /// Bergsma's correction of the bias of small samples.
   TALLY_INHERITED_ARG(CramersVOptions, bool, bias_correction) = true;
   /// Yates's correction for continuity of 2 x 2 tables: counts are moved
-  /// towards those expected, by 1/2 at most.
+  /// toward those expected, by 1/2 at most.
   TALLY_INHERITED_ARG(CramersVOptions, bool, yates) = false;
 
  public:

@@ -132,20 +132,22 @@ double correlation_of_ranks(Pairs<Key>& pairs) {
         for (std::int64_t i = begin; i < end; ++i) {
           pairs[i] = {pairs[i].other, static_cast<Key>(rank)};
         }
-        const auto centred = static_cast<double>(rank - count);
-        sums.squares_x += static_cast<double>(end - begin) * centred * centred;
+        const auto centered = static_cast<double>(rank - count);
+        sums.squares_x +=
+            static_cast<double>(end - begin) * centered * centered;
       });
   sort_by_key(pairs);
   for_each_group(
       count, [&](std::int64_t i) { return pairs[i].key; },
       [&](std::int64_t begin, std::int64_t end) {
-        const auto centred = static_cast<double>(begin + end - count);
+        const auto centered = static_cast<double>(begin + end - count);
         std::int64_t sum = 0;
         for (std::int64_t i = begin; i < end; ++i) {
           sum += static_cast<std::int64_t>(pairs[i].other) - count;
         }
-        sums.squares_y += static_cast<double>(end - begin) * centred * centred;
-        sums.products += centred * static_cast<double>(sum);
+        sums.squares_y +=
+            static_cast<double>(end - begin) * centered * centered;
+        sums.products += centered * static_cast<double>(sum);
       });
   return sums.correlation();
 }
@@ -221,8 +223,8 @@ double correlation_of_ranks(const ValueTable& table, std::int64_t count) {
     }
     ranks_x.push_back(2 * begin + size - count);
     begin += size;
-    const auto centred = static_cast<double>(ranks_x.back());
-    sums.squares_x += static_cast<double>(size) * centred * centred;
+    const auto centered = static_cast<double>(ranks_x.back());
+    sums.squares_x += static_cast<double>(size) * centered * centered;
   }
   begin = 0;
   for (std::size_t y = 0; y < table.distinct_y(); ++y) {
@@ -231,10 +233,10 @@ double correlation_of_ranks(const ValueTable& table, std::int64_t count) {
       size += table.cell(x, y);
       sum += table.cell(x, y) * ranks_x[x];
     }
-    const auto centred = static_cast<double>(2 * begin + size - count);
+    const auto centered = static_cast<double>(2 * begin + size - count);
     begin += size;
-    sums.squares_y += static_cast<double>(size) * centred * centred;
-    sums.products += centred * static_cast<double>(sum);
+    sums.squares_y += static_cast<double>(size) * centered * centered;
+    sums.products += centered * static_cast<double>(sum);
   }
   return sums.correlation();
 }

@@ -58,7 +58,7 @@ void for_each_bit(const BitGrid::Word* row, std::int64_t words,
 
 /// What the surface of a mask is.
 enum class SurfaceKind {
-  /// Places of the mask with a neighbour (of 6, in an image of 4) outside.
+  /// Places of the mask with a neighbor (of 6, in an image of 4) outside.
   kVoxel,
   /// Corners between places (one more along each axis) of which some touch the
   /// mask and some do not.

@@ -21,7 +21,7 @@ namespace tally {
 
 /// What the surface of a segmentation is.
 enum class Surface {
-  /// Its places that have a neighbour outside, of 6, in an image of 4; each
+  /// Its places that have a neighbor outside, of 6, in an image of 4; each
   /// counts once. As in MONAI and MedPy.
   kVoxel,
   /// Elements of area, in an image of length, at the corners between places;

@@ -100,12 +100,12 @@ TEST(PairwiseTest, PointsMayBeFarFromZero) {
   }
 }
 
-// Points around some centres, some of them equal.
-at::Tensor wide_points(std::int64_t count, std::int64_t centres) {
+// Points around some centers, some of them equal.
+at::Tensor wide_points(std::int64_t count, std::int64_t centers) {
   at::Tensor points = at::randn({count, 100}, at::kDouble);
-  if (centres > 0) {
-    const at::Tensor of = at::randint(0, centres, {count});
-    points = at::randn({centres, 100}, at::kDouble)
+  if (centers > 0) {
+    const at::Tensor of = at::randint(0, centers, {count});
+    points = at::randn({centers, 100}, at::kDouble)
                  .index_select(0, of)
                  .add_(points.mul_(1e-7));
   }
@@ -114,10 +114,10 @@ at::Tensor wide_points(std::int64_t count, std::int64_t centres) {
 }
 
 TEST(PairwiseTest, ManyColumnsAreAsExact) {
-  for (const std::int64_t centres : {0, 2, 40}) {
+  for (const std::int64_t centers : {0, 2, 40}) {
     for (const double offset : {0.0, 1e8}) {
-      SCOPED_TRACE(centres);
-      const at::Tensor moved = wide_points(60, centres).add(offset);
+      SCOPED_TRACE(centers);
+      const at::Tensor moved = wide_points(60, centers).add(offset);
       const at::Tensor leaf = moved.clone().set_requires_grad(true);
       const auto options = PairwiseOptions().zero_diagonal(false);
       const at::Tensor value = pairwise_euclidean_distance(leaf, {}, options);

@@ -107,11 +107,11 @@ TEST(RanksTest, SpearmanIsPearsonOfRanks) {
                               /*right=*/true))
         .to(at::kDouble);
   };
-  const auto centred = [](const at::Tensor& values) {
+  const auto centered = [](const at::Tensor& values) {
     return values.sub(values.mean());
   };
-  const at::Tensor a = centred(ranks(x));
-  const at::Tensor b = centred(ranks(y));
+  const at::Tensor a = centered(ranks(x));
+  const at::Tensor b = centered(ranks(y));
   const double expected = a.mul(b).sum().item<double>() /
                           std::sqrt(a.square().sum().item<double>() *
                                     b.square().sum().item<double>());

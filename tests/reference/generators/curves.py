@@ -279,7 +279,7 @@ def _combined(pairs: Pairs, curve_of: CurveOf, options: Options) -> Parts:
     return padded(parts)
 
 
-def labelled(inputs: str, shape: tuple[int, ...],
+def labeled(inputs: str, shape: tuple[int, ...],
              digits: int) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities that favour their targets of 0 and 1: apart from all
     thresholds in use, or, with one digit, with many ties."""
@@ -357,7 +357,7 @@ def _binary(curve_of: CurveOf, _: str, **extra) -> list[Case]:
              only: int | None = None, of: str | None = None,
              **options) -> Case:
         inputs = f"binary_curves/{of or name}"
-        preds, target = labelled(inputs, shape, digits)
+        preds, target = labeled(inputs, shape, digits)
         if only is not None:
             target[:] = only
         if options.get("input") == "logits":
@@ -426,7 +426,7 @@ def _multilabel(curve_of: CurveOf, averages: str, **extra) -> list[Case]:
              without: bool = False, of: str | None = None,
              **options) -> Case:
         inputs = f"multilabel_curves/{of or name}"
-        preds, target = labelled(inputs, (ROWS, CLASSES, *shape), digits)
+        preds, target = labeled(inputs, (ROWS, CLASSES, *shape), digits)
         if without:
             target[:, 1] = 0
         if options.get("input") == "logits":

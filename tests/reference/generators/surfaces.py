@@ -73,7 +73,7 @@ def pair_of(preds: np.ndarray, target: np.ndarray, spacing: np.ndarray,
 
 
 def voxels(mask: np.ndarray) -> np.ndarray:
-    """Places with a neighbour outside."""
+    """Places with a neighbor outside."""
     return mask ^ ndimage.binary_erosion(mask)
 
 

@@ -9,7 +9,7 @@ from sklearn import metrics
 from sklearn.preprocessing import label_binarize
 
 from .auroc import binned
-from .curves import labelled, logits_of, padded
+from .curves import labeled, logits_of, padded
 from .fixture import Case, Fixture, Options
 from .sampling import (ROWS, join, probabilities, rows_of, seeded, split,
                        targets)
@@ -230,7 +230,7 @@ def _binary(metric: str, curve_of: CurveOf, _: str,
         digits = 1 if "ties" in name else 3
         shape = (ROWS, 2) if "multidim" in name else (ROWS,)
         inputs = f"weighted_binary_curves/{of or name}"
-        preds, target = labelled(inputs, shape, digits)
+        preds, target = labeled(inputs, shape, digits)
         if "64" in name:
             preds = preds.astype("float64")
         if options.get("input") == "logits":
@@ -311,7 +311,7 @@ def _multilabel(metric: str, curve_of: CurveOf, averages: str,
     def case(name: str, of: str | None = None, **options) -> Case:
         positions = (2,) if "multidim" in name else ()
         inputs = f"weighted_multilabel_curves/{of or name}"
-        preds, target = labelled(inputs, (ROWS, CLASSES, *positions),
+        preds, target = labeled(inputs, (ROWS, CLASSES, *positions),
                                  1 if "ties" in name else 3)
         if options.get("input") == "logits":
             preds = logits_of(preds)

@@ -167,7 +167,7 @@ def vq_case(name: str, options: dict[str, Any]) -> dict[str, Any]:
         inputs.append(mask)
     quantized, indices, loss = module(x, mask=mask)
     if name == "mask of none":
-        # Its loss is NaN, and its counts decay towards 0.
+        # Its loss is NaN, and its counts decay toward 0.
         return case(name, options, inputs, {"indices": indices})
     (loss.sum() + quantized.square().sum() / 10).backward()
     expected = {"quantized": quantized, "indices": indices,

@@ -193,7 +193,7 @@ THREAD_RANKS_TEST(ExchangeTest, RanksThatDriftedApartFindTogetherAgain, 3) {
   const SyncError error = error_of(own, {"payload"});
   EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
   EXPECT_EQ(error.message(),
-            "the ranks are at different syncs (one has synchronised more "
+            "the ranks are at different syncs (one has synchronized more "
             "often): rank 0: 1, rank 1: 0, rank 2: 1");
   expect_usable(own);
   expect_usable(own);
