@@ -55,8 +55,8 @@ class ComplexScaleInvariantSignalNoiseRatio final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ComplexScaleInvariantSignalNoiseRatio";
   static constexpr MetricSummary kSummary{
-      "Energy of scaled reference over error of spectrograms, in dB.", "any",
-      "", "c-si-snr, complex si-snr",
+      "SI-SNR of complex spectrograms, in dB.", "any", "",
+      "c-si-snr, complex si-snr",
       R"(10 \log_{10} \frac{\|\alpha s\|^2}{\|\alpha s - \hat s\|^2})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;

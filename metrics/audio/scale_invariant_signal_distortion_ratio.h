@@ -59,7 +59,7 @@ class ScaleInvariantSignalDistortionRatio final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ScaleInvariantSignalDistortionRatio";
   static constexpr MetricSummary kSummary{
-      "Energy of scaled reference over error, in dB.",
+      "Scale-invariant signal-to-distortion ratio (SI-SDR), in dB.",
       "any",
       "",
       "si-sdr, sisdr",

@@ -49,7 +49,7 @@ class ScaleInvariantSignalNoiseRatio final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ScaleInvariantSignalNoiseRatio";
   static constexpr MetricSummary kSummary{
-      "Energy of scaled reference over error, without means, in dB.",
+      "Scale-invariant signal-to-noise ratio (SI-SNR), zero-mean, in dB.",
       "any",
       "",
       "si-snr, sisnr",

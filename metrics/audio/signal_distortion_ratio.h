@@ -87,7 +87,7 @@ class SignalDistortionRatio final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SignalDistortionRatio";
   static constexpr MetricSummary kSummary{
-      "Energy of filtered reference over error (BSS eval), in dB.",
+      "Signal-to-distortion ratio of BSS eval (SDR), in dB.",
       "[-inf, inf]",
       "",
       "sdr, bss eval, mir_eval, signal-to-distortion ratio",

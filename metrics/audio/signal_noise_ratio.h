@@ -54,7 +54,7 @@ class SignalNoiseRatio final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SignalNoiseRatio";
   static constexpr MetricSummary kSummary{
-      "Energy of reference over error, in dB.", "any", "",
+      "Signal-to-noise ratio (SNR), in dB.", "any", "",
       "snr, signal-to-noise ratio",
       R"(10 \log_{10} \frac{\|s\|^2}{\|s - \hat s\|^2})"};
   static constexpr bool kIsDifferentiable = true;

@@ -67,7 +67,7 @@ class SourceAggregatedSignalDistortionRatio final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SourceAggregatedSignalDistortionRatio";
   static constexpr MetricSummary kSummary{
-      "The same, of the energies of all speakers together, in dB.",
+      "SI-SDR of the energies of all speakers together (SA-SDR), in dB.",
       "any",
       "",
       "sa-sdr, sasdr",

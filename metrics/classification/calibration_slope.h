@@ -113,7 +113,7 @@ class BinaryCalibrationIntercept final
   static constexpr const char* kName = "BinaryCalibrationIntercept";
   static constexpr MetricSummary kSummary =
       MetricSummary{
-          "Shift of all logits by which predictions are right on average.",
+          "Intercept of a logistic recalibration with slope 1.",
           "(-inf, inf)",
           "",
           "calibration-in-the-large, calibration intercept, mean calibration, "

@@ -15,7 +15,7 @@ namespace tally {
 namespace internal {
 
 inline constexpr MetricSummary kConfusionMatrixSummary{
-    "How often each class was predicted as each.",
+    "Counts of samples by true and predicted class.",
     "counts, or fractions in [0, 1]", "",
     "confusion, error matrix, contingency table",
     R"(C_{ij} = |\{n : y_n = i,\ \hat y_n = j\}|)"};

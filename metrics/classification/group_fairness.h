@@ -231,7 +231,7 @@ class BinaryFairness final : public MetricOf<BinaryFairness, BinaryGroupCounts,
   static constexpr const char* kName = "BinaryFairness";
   static constexpr const char* kNoInterval = internal::kNoIntervalOfRatios;
   static constexpr MetricSummary kSummary =
-      MetricSummary{"Lowest over highest rate among groups.",
+      MetricSummary{"Lowest rate of a group over the highest.",
                     "[0, 1]",
                     "",
                     "demographic parity, equal opportunity, disparate impact, "

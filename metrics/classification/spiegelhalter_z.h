@@ -73,14 +73,13 @@ class BinarySpiegelhalterZ final
 
   static constexpr const char* kName = "BinarySpiegelhalterZ";
   static constexpr MetricSummary kSummary =
-      MetricSummary{
-          "Excess of the Brier score over what is predicted, as a z-score.",
-          "(-inf, inf)",
-          "",
-          "spiegelhalter, calibration test, z-test of calibration",
-          R"(\frac{\sum_n (y_n - p_n)(1 - 2 p_n)})"
-          R"({\sqrt{\sum_n (1 - 2 p_n)^2 p_n (1 - p_n)}})",
-          "Spiegelhalter 1986"}
+      MetricSummary{"Spiegelhalter's z-test of calibration.",
+                    "(-inf, inf)",
+                    "",
+                    "spiegelhalter, calibration test, z-test of calibration",
+                    R"(\frac{\sum_n (y_n - p_n)(1 - 2 p_n)})"
+                    R"({\sqrt{\sum_n (1 - 2 p_n)^2 p_n (1 - p_n)}})",
+                    "Spiegelhalter 1986"}
           .binary();
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = std::nullopt;

@@ -36,7 +36,7 @@ class CalinskiHarabaszScore final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CalinskiHarabaszScore";
   static constexpr MetricSummary kSummary{
-      "The variance between clusters over that inside.",
+      "Variance between clusters over variance within clusters.",
       "[0, inf)",
       "",
       "calinski-harabasz, variance ratio criterion",

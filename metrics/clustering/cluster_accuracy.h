@@ -60,7 +60,7 @@ class ClusterAccuracy final
   static constexpr const char* kName = "ClusterAccuracy";
   static constexpr bool kIsSelected = true;
   static constexpr MetricSummary kSummary{
-      "Accuracy with clusters assigned to classes in the best way.",
+      "Accuracy under the best assignment of clusters to classes.",
       "[0, 1]",
       "",
       "clustering accuracy, hungarian accuracy",

@@ -105,7 +105,8 @@ class DaviesBouldinScore final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "DaviesBouldinScore";
   static constexpr MetricSummary kSummary{
-      "The likeness of clusters to those that are most like them.",
+      "Davies-Bouldin index: mean similarity of clusters to the most similar "
+      "one.",
       "[0, inf]",
       "",
       "davies-bouldin",

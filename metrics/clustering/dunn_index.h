@@ -67,7 +67,7 @@ class DunnIndex final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "DunnIndex";
   static constexpr MetricSummary kSummary{
-      "The least distance between clusters over the largest inside.",
+      "Smallest distance between clusters over the largest diameter.",
       "[0, inf]",
       "",
       "dunn",

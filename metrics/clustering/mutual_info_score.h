@@ -35,8 +35,8 @@ class MutualInfoScore final
   static constexpr const char* kName = "MutualInfoScore";
   static constexpr const char* kNoInterval = internal::kNoIntervalOfInformation;
   static constexpr MetricSummary kSummary{
-      "What predicted clusters say about the true ones, in nats.", "[0, inf)",
-      "", "mutual information, mi",
+      "Mutual information between two clusterings, in nats.", "[0, inf)", "",
+      "mutual information, mi",
       R"(\sum_{u, v} \frac{n_{uv}}{N} \log \frac{N n_{uv}}{n_u n_v})"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -63,7 +63,7 @@ class SilhouetteScore final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SilhouetteScore";
   static constexpr MetricSummary kSummary{
-      "How much nearer points are to their own cluster than to others.",
+      "Cohesion of clusters compared with their separation.",
       "[-1, 1]",
       "",
       "silhouette",

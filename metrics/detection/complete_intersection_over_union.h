@@ -38,7 +38,7 @@ class CompleteIntersectionOverUnion final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CompleteIntersectionOverUnion";
   static constexpr MetricSummary kSummary{
-      "Mean overlap of boxes, with distances and aspect ratios (CIoU).",
+      "Mean complete intersection over union of boxes (CIoU).",
       "[-1.5, 1]",
       "",
       "ciou",

@@ -37,7 +37,7 @@ class DistanceIntersectionOverUnion final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "DistanceIntersectionOverUnion";
   static constexpr MetricSummary kSummary{
-      "Mean overlap of boxes, with the distances of centers (DIoU).",
+      "Mean distance intersection over union of boxes (DIoU).",
       "[-1, 1]",
       "",
       "diou",

@@ -38,7 +38,7 @@ class GeneralizedIntersectionOverUnion final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "GeneralizedIntersectionOverUnion";
   static constexpr MetricSummary kSummary{
-      "Mean overlap of boxes, with the space between them (GIoU).",
+      "Mean generalized intersection over union of boxes (GIoU).",
       "[-1, 1]",
       "",
       "giou",

@@ -29,7 +29,7 @@ class ModifiedPanopticQuality final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ModifiedPanopticQuality";
   static constexpr MetricSummary kSummary{
-      "Panoptic quality whose regions need not overlap by half.",
+      "Panoptic quality in which stuff needs no overlap of half.",
       "[0, 1]",
       "things=[0, 1], stuffs=[2]",
       "modified pq",

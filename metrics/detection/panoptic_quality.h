@@ -46,7 +46,7 @@ class PanopticQuality final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PanopticQuality";
   static constexpr MetricSummary kSummary{
-      "Quality of segmentations into things and stuffs, as panopticapi's.",
+      "Panoptic quality of things and stuff, as panopticapi's (PQ).",
       "[0, 1]",
       "things=[0, 1], stuffs=[2]",
       "pq, panoptic",

@@ -66,7 +66,7 @@ class CLIPScore final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CLIPScore";
   static constexpr MetricSummary kSummary{
-      "How well texts describe images, by cosines of their features.",
+      "Cosine similarity of the features of texts and images (CLIPScore).",
       "[0, scale]",
       "",
       "clip score, clip-s",

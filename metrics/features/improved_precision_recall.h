@@ -79,7 +79,7 @@ class ImprovedPrecisionRecall final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ImprovedPrecisionRecall";
   static constexpr MetricSummary kSummary{
-      "How many samples of one kind are near one of the other kind.",
+      "Precision and recall of generated samples by nearest neighbors.",
       "[0, 1]",
       "",
       "improved precision and recall, precision recall of generative models, "
@@ -117,7 +117,7 @@ class DensityCoverage final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "DensityCoverage";
   static constexpr MetricSummary kSummary{
-      "How many real neighborhoods a sample is in, and how many have one.",
+      "Density and coverage of generated samples among real ones.",
       "coverage in [0, 1], density in [0, inf)",
       "",
       "density, coverage, prdc",

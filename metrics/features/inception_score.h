@@ -53,7 +53,7 @@ class InceptionScore final
   static constexpr const char* kName = "InceptionScore";
   static constexpr const char* kNoInterval = internal::kNoIntervalOfFeatures;
   static constexpr MetricSummary kSummary{
-      "How certain a classifier is of samples, and how various they are.",
+      "Confidence and diversity of a classifier's predictions (IS).",
       "[1, C]",
       "",
       "is, inception",

@@ -103,7 +103,7 @@ class LearnedPerceptualImagePatchSimilarity final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "LearnedPerceptualImagePatchSimilarity";
   static constexpr MetricSummary kSummary{
-      "Distance of images by normalized layers of a network.",
+      "Perceptual distance of images by layers of a network (LPIPS).",
       "[0, inf)",
       "channels=[2], pixels=[4]",
       "lpips, perceptual distance",

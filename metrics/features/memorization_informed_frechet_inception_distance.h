@@ -55,7 +55,7 @@ class MemorizationInformedFrechetInceptionDistance final
       "MemorizationInformedFrechetInceptionDistance";
   static constexpr const char* kNoInterval = internal::kNoIntervalOfFeatures;
   static constexpr MetricSummary kSummary{
-      "Frechet distance, divided by how near to real ones samples are.",
+      "Frechet distance, with a penalty for memorized samples (MiFID).",
       "[0, inf)",
       "",
       "mifid",

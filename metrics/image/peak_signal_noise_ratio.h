@@ -112,7 +112,7 @@ class PeakSignalNoiseRatio final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PeakSignalNoiseRatio";
   static constexpr MetricSummary kSummary{
-      "Largest square over mean squared error of images, in dB.", "[-inf, inf]",
+      "Peak signal-to-noise ratio (PSNR), in dB.", "[-inf, inf]",
       "data_range=1", "psnr, peak signal-to-noise ratio",
       R"(10 \log_{10} \frac{range^2}{MSE})"};
   static constexpr bool kIsDifferentiable = true;

@@ -88,7 +88,7 @@ class PeakSignalNoiseRatioWithBlockedEffect final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PeakSignalNoiseRatioWithBlockedEffect";
   static constexpr MetricSummary kSummary{
-      "The same, with visible edges of blocks as errors, in dB.",
+      "PSNR with a penalty for visible block edges (PSNR-B), in dB.",
       "[-inf, inf]",
       "data_range=1",
       "psnr-b, psnrb, blocking effect",

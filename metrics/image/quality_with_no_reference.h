@@ -69,7 +69,7 @@ class QualityWithNoReference final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "QualityWithNoReference";
   static constexpr MetricSummary kSummary{
-      "Both distortions of sharpened images in one (QNR).",
+      "Quality of pansharpening without a reference (QNR).",
       "[0, 1]",
       "",
       "qnr",

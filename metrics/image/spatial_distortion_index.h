@@ -140,7 +140,7 @@ class SpatialDistortionIndex final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SpatialDistortionIndex";
   static constexpr MetricSummary kSummary{
-      "Change of the likeness to a panchromatic image (D_s).",
+      "Change of the similarity to a panchromatic image (D_s).",
       "[0, 2]",
       "",
       "d_s, spatial distortion",

@@ -85,7 +85,7 @@ class SpectralDistortionIndex final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SpectralDistortionIndex";
   static constexpr MetricSummary kSummary{
-      "Change of the likeness of channels (D_lambda).",
+      "Change of the similarity between bands (D_lambda).",
       "[0, 2]",
       "",
       "d_lambda, spectral distortion",

@@ -160,7 +160,7 @@ class StructuralSimilarityIndexMeasure final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "StructuralSimilarityIndexMeasure";
   static constexpr MetricSummary kSummary{
-      "Luminance and contrast in windows of two images (SSIM).",
+      "Structural similarity in windows of two images (SSIM).",
       "[-1, 1]",
       "data_range=1",
       "ssim, structural similarity",

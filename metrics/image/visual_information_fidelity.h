@@ -91,7 +91,7 @@ class VisualInformationFidelity final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "VisualInformationFidelity";
   static constexpr MetricSummary kSummary{
-      "How much of the information of an image is left (VIF).",
+      "Fraction of an image's visual information that is preserved (VIF).",
       "[0, inf]",
       "data_range=1",
       "vif, vifp, information fidelity",

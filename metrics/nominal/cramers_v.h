@@ -43,7 +43,7 @@ class CramersV final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CramersV";
   static constexpr MetricSummary kSummary{
-      "How strongly two categorical variables are associated.",
+      "Association of two categorical variables, from 0 to 1.",
       "[0, 1]",
       "",
       "cramer's v",
@@ -75,7 +75,7 @@ class CramersVMatrix final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CramersVMatrix";
   static constexpr MetricSummary kSummary{
-      "Cramer's V of every two columns.",
+      "Cramer's V of each pair of columns.",
       "[0, 1]",
       "",
       "cramer's v matrix",

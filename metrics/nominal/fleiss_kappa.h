@@ -95,8 +95,8 @@ class FleissKappa final : public MetricOf<FleissKappa, CategoryRatings,
   using MetricOf::MetricOf;
   static constexpr const char* kName = "FleissKappa";
   static constexpr MetricSummary kSummary{
-      "How far several raters agree beyond chance.", "[-1, 1]",    "", "fleiss",
-      R"(\frac{\bar P - \bar P_e}{1 - \bar P_e})",   "Fleiss 1971"};
+      "Agreement of several raters beyond chance.", "[-1, 1]",    "", "fleiss",
+      R"(\frac{\bar P - \bar P_e}{1 - \bar P_e})",  "Fleiss 1971"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -32,7 +32,7 @@ class PearsonsContingencyCoefficient final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PearsonsContingencyCoefficient";
   static constexpr MetricSummary kSummary{
-      "Association by chi-squared over itself and the samples.",
+      "Association by chi-squared: sqrt(chi2 / (chi2 + n)).",
       "[0, 1)",
       "",
       "contingency coefficient",
@@ -64,7 +64,7 @@ class PearsonsContingencyCoefficientMatrix final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PearsonsContingencyCoefficientMatrix";
   static constexpr MetricSummary kSummary{
-      "Pearson's contingency coefficient of every two columns.",
+      "Pearson's contingency coefficient of each pair of columns.",
       "[0, 1]",
       "",
       "contingency coefficient matrix",

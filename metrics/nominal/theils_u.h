@@ -65,8 +65,8 @@ class TheilsUMatrix final : public MetricOf<TheilsUMatrix, ColumnPairs,
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TheilsUMatrix";
   static constexpr MetricSummary kSummary{
-      "Theil's U of every two columns.", "[0, 1]",    "", "theil's u matrix",
-      R"(\frac{H(X) - H(X | Y)}{H(X)})", "Theil 1970"};
+      "Theil's U of each pair of columns.", "[0, 1]",    "", "theil's u matrix",
+      R"(\frac{H(X) - H(X | Y)}{H(X)})",    "Theil 1970"};
 
   at::Tensor evaluate(const State& state) const;
 };

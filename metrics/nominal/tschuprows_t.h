@@ -33,7 +33,7 @@ class TschuprowsT final : public MetricOf<TschuprowsT, CategoryPairs,
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TschuprowsT";
   static constexpr MetricSummary kSummary{
-      "Association that is 1 only for as many categories.",
+      "Association by chi-squared; 1 only for square tables.",
       "[0, 1]",
       "",
       "tschuprow's t",
@@ -64,7 +64,7 @@ class TschuprowsTMatrix final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TschuprowsTMatrix";
   static constexpr MetricSummary kSummary{
-      "Tschuprow's T of every two columns.",
+      "Tschuprow's T of each pair of columns.",
       "[0, 1]",
       "",
       "tschuprow's t matrix",

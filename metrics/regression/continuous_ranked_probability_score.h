@@ -54,7 +54,7 @@ class ContinuousRankedProbabilityScore final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ContinuousRankedProbabilityScore";
   static constexpr MetricSummary kSummary{
-      "Absolute error of ensembles of predictions (CRPS).",
+      "Continuous ranked probability score of ensembles (CRPS).",
       "[0, inf)",
       "",
       "crps",

@@ -212,7 +212,7 @@ class D2AbsoluteErrorScore final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "D2AbsoluteErrorScore";
   static constexpr MetricSummary kSummary{
-      "Fraction of the absolute error explained.",
+      "Fraction of the absolute error that is explained (D2).",
       "(-inf, 1]",
       "",
       "d2 absolute error",

@@ -35,7 +35,7 @@ class RetrievalBpref final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalBpref";
   static constexpr MetricSummary kSummary{
-      "Relevant documents above judged others; for incomplete judgments.",
+      "Binary preference, for incomplete judgments (bpref).",
       "[0, 1]",
       "",
       "bpref",

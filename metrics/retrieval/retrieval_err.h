@@ -54,7 +54,7 @@ class RetrievalERR final : public MetricOf<RetrievalERR, JudgedDocuments,
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalERR";
   static constexpr MetricSummary kSummary{
-      "The reciprocal rank at which a user is expected to stop.",
+      "Expected reciprocal rank (ERR).",
       "[0, 1]",
       "g_max=4",
       "err, expected reciprocal rank",

@@ -80,7 +80,7 @@ class RetrievalMAP final : public MetricOf<RetrievalMAP, JudgedDocuments,
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalMAP";
   static constexpr MetricSummary kSummary{
-      "The mean precision at the ranks of relevant documents.", "[0, 1]", "",
+      "Mean average precision over queries (MAP).", "[0, 1]", "",
       "map, mean average precision of queries",
       R"(\frac{1}{|Q|} \sum_q \frac{1}{|rel_q|} \sum_{k \in rel_q} P@k)"};
   static constexpr std::optional<bool> kHigherIsBetter = true;

@@ -29,7 +29,7 @@ class RetrievalMRR final : public MetricOf<RetrievalMRR, JudgedDocuments,
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalMRR";
   static constexpr MetricSummary kSummary{
-      "The reciprocal rank of the first relevant document.",
+      "Mean reciprocal rank of the first relevant document (MRR).",
       "[0, 1]",
       "",
       "mrr, mean reciprocal rank",

@@ -53,7 +53,7 @@ class RetrievalNormalizedDCG final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalNormalizedDCG";
   static constexpr MetricSummary kSummary{
-      "The discounted gain of the best k documents over the ideal one.",
+      "Discounted cumulative gain relative to the ideal order (NDCG).",
       "[0, 1]",
       "",
       "ndcg, normalized discounted cumulative gain, ndcg@k, dcg",

@@ -61,7 +61,7 @@ class RetrievalRBP final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalRBP";
   static constexpr MetricSummary kSummary{
-      "The relevance that a user sees who may stop at every document.",
+      "Rank-biased precision (RBP).",
       "[0, 1]",
       "",
       "rbp, rank-biased precision",

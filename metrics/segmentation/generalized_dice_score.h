@@ -71,7 +71,7 @@ class GeneralizedDiceScore final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "GeneralizedDiceScore";
   static constexpr MetricSummary kSummary{
-      "The Dice score with small classes weighing as much as large ones.",
+      "Dice score with classes weighted by the inverse of their size.",
       "[0, 1]",
       "num_classes=5",
       "gds, generalized dice",

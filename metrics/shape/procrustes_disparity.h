@@ -92,7 +92,7 @@ class ProcrustesDisparity final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ProcrustesDisparity";
   static constexpr MetricSummary kSummary{
-      "How little points look like others, moved, scaled and turned.",
+      "Squared distance of points after translation, scaling and rotation.",
       "[0, 1] for each sample",
       "",
       "procrustes",

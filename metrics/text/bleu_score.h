@@ -70,13 +70,12 @@ class BLEUScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "BLEUScore";
-  static constexpr MetricSummary kSummary{
-      "n-grams of tokenized hypotheses that references have.",
-      "[0, 1]",
-      "",
-      "bleu",
-      R"(BP \exp \sum_n w_n \log p_n)",
-      "Papineni et al. 2002"};
+  static constexpr MetricSummary kSummary{"BLEU of tokenized texts.",
+                                          "[0, 1]",
+                                          "",
+                                          "bleu",
+                                          R"(BP \exp \sum_n w_n \log p_n)",
+                                          "Papineni et al. 2002"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

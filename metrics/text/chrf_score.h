@@ -109,7 +109,7 @@ class CHRFScore final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CHRFScore";
   static constexpr MetricSummary kSummary{
-      "n-grams of characters and words in common: chrF, chrF++.",
+      "F-score of character and word n-grams (chrF, chrF++).",
       "[0, 1]",
       "",
       "chrf, chrf++",

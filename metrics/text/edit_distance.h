@@ -32,12 +32,13 @@ class EditDistance final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "EditDistance";
-  static constexpr MetricSummary kSummary{"Characters to edit in each text.",
-                                          "[0, inf]",
-                                          "",
-                                          "levenshtein, edit distance",
-                                          R"(\min (S + D + I))",
-                                          "Levenshtein 1966"};
+  static constexpr MetricSummary kSummary{
+      "Edit (Levenshtein) distance of characters.",
+      "[0, inf]",
+      "",
+      "levenshtein, edit distance",
+      R"(\min (S + D + I))",
+      "Levenshtein 1966"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

@@ -121,7 +121,7 @@ class ExtendedEditDistance final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ExtendedEditDistance";
   static constexpr MetricSummary kSummary{
-      "Edits of characters with jumps, per character (EED).",
+      "Extended edit distance of characters, with jumps (EED).",
       "[0, 1]",
       "",
       "eed",

@@ -34,7 +34,7 @@ class MatchErrorRate final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MatchErrorRate";
   static constexpr MetricSummary kSummary{
-      "Fraction of the matches between words that are errors (MER).",
+      "Errors as a fraction of all aligned words (MER).",
       "[0, 1]",
       "",
       "mer",

@@ -88,7 +88,7 @@ class Perplexity final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "Perplexity";
   static constexpr MetricSummary kSummary{
-      "Effective number of tokens that a language model chooses among.",
+      "Exponential of the mean negative log-likelihood of tokens.",
       "[1, inf]",
       "",
       "ppl",

@@ -144,7 +144,7 @@ class ROUGEScore final : public MetricOf<ROUGEScore, RougeSums, Results> {
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ROUGEScore";
   static constexpr MetricSummary kSummary{
-      "n-grams and subsequences that summaries and references share.",
+      "Overlap of n-grams and subsequences with references (ROUGE).",
       "[0, 1]",
       "",
       "rouge, rouge-1, rouge-2, rouge-l, rouge-lsum",

@@ -25,7 +25,7 @@ class TokenEditDistance final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TokenEditDistance";
   static constexpr MetricSummary kSummary{
-      "Tokens to edit in each sequence of integers.",
+      "Edit (Levenshtein) distance of sequences of integer tokens.",
       "[0, inf]",
       "",
       "levenshtein of tokens",

@@ -35,7 +35,7 @@ class TokenErrorRate final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TokenErrorRate";
   static constexpr MetricSummary kSummary{
-      "Error rate of sequences of integer tokens.", "[0, inf]", "",
+      "Token errors per token of the references.", "[0, inf]", "",
       "token error rate, phoneme error rate, per", R"(\frac{S + D + I}{N})"};
 
   at::Tensor evaluate(const State& state) const;

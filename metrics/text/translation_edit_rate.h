@@ -111,7 +111,7 @@ class TranslationEditRate final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TranslationEditRate";
   static constexpr MetricSummary kSummary{
-      "Edits and shifts of words per word of the references (TER).",
+      "Translation edit rate: edits and shifts per reference word (TER).",
       "[0, inf]",
       "",
       "ter",

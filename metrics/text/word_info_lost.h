@@ -32,13 +32,12 @@ class WordInfoLost final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "WordInfoLost";
-  static constexpr MetricSummary kSummary{
-      "Word information of both texts that is lost (WIL).",
-      "[0, 1]",
-      "",
-      "wil",
-      R"(1 - \frac{H}{N_1} \frac{H}{N_2})",
-      "Morris, Maier and Green 2004"};
+  static constexpr MetricSummary kSummary{"Word information lost (WIL).",
+                                          "[0, 1]",
+                                          "",
+                                          "wil",
+                                          R"(1 - \frac{H}{N_1} \frac{H}{N_2})",
+                                          "Morris, Maier and Green 2004"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

@@ -32,13 +32,12 @@ class WordInfoPreserved final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "WordInfoPreserved";
-  static constexpr MetricSummary kSummary{
-      "Word information of both texts that is preserved (WIP).",
-      "[0, 1]",
-      "",
-      "wip",
-      R"(\frac{H}{N_1} \frac{H}{N_2})",
-      "Morris, Maier and Green 2004"};
+  static constexpr MetricSummary kSummary{"Word information preserved (WIP).",
+                                          "[0, 1]",
+                                          "",
+                                          "wip",
+                                          R"(\frac{H}{N_1} \frac{H}{N_2})",
+                                          "Morris, Maier and Green 2004"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -3,10 +3,12 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <fstream>
 #include <iostream>
 #include <limits>
 
 #include "tally/files/files.h"
+#include "tally/plots/plots.h"
 #include "tally/tests/docs/train_set.h"
 
 // What the guides take for granted: a model, an optimizer and a loader as a
