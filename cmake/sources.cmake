@@ -770,7 +770,6 @@ set(TALLY_METRICS_SOURCES
     metrics/wrappers/wrapper_metric.cc)
 
 set(TALLY_METRICS_SINGLE_SOURCES
-    metrics/aggregation/aggregates.cc
     metrics/audio/inputs/signals.cc
     metrics/audio/kernels/lagged_correlations.cc
     metrics/audio/kernels/resampler.cc
@@ -1037,7 +1036,8 @@ set(TALLY_LOSSES_SINGLE_SOURCES
     losses/soft_counts/soft_counts_kernels.cc)
 
 set(TALLY_TRAINING_COMPONENTS
-    sync)
+    sync
+    metrics)
 
 set(TALLY_TRAINING_HEADERS
     training/gradient_averager.h
@@ -1055,7 +1055,6 @@ set(TALLY_TRAINING_SOURCES
     training/gradients.cc
     training/join.cc
     training/shard_sampler.cc
-    training/sync_batch_norm.cc)
 
 set(TALLY_TRAINING_SINGLE_SOURCES)
 

@@ -3,8 +3,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <string_view>
 #include <utility>
@@ -43,19 +46,37 @@ std::string duration_text(double seconds) {
          " min";
 }
 
+/// Whatever the locale: "0.3127", "1e-05".
+std::string value_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+/// "1.2 GB", "350 MB"; empty if the system does not say.
+std::string memory_text() {
+  std::ifstream file("/proc/self/statm");
+  double size = 0;
+  double resident = 0;
+  if (!(file >> size >> resident)) return "";
+  const double bytes = resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return bytes >= 1e9 ? rate_text(bytes / 1e9) + " GB"
+                      : std::to_string(std::llround(bytes / 1e6)) + " MB";
+}
+
 }  // namespace
 
-Progress::Progress(std::ostream* out, bool is_terminal, std::string unit,
+Progress::Progress(std::ostream* out, ProgressStyle style, std::string unit,
                    Now now)
     : out_(out),
-      is_terminal_(is_terminal),
+      style_(style),
       unit_(std::move(unit)),
       now_(std::move(now)),
       begin_(now_()),
-      next_(begin_ + (is_terminal ? kFirst : kBetweenLines)) {}
+      next_(begin_ + (style == ProgressStyle::kLog ? kBetweenLines : kFirst)) {}
 
 Progress Progress::on_stderr(std::string unit, bool shows) {
-  return Progress(shows ? &std::cerr : nullptr, is_on_terminal(),
+  return Progress(shows ? &std::cerr : nullptr, style_of_stderr(),
                   std::move(unit));
 }
 
@@ -65,40 +86,127 @@ bool Progress::is_on_terminal() {
          std::string_view(kind) != "dumb";
 }
 
+ProgressStyle Progress::style_of_stderr() {
+  if (is_on_terminal()) return ProgressStyle::kTerminal;
+  return std::getenv("JPY_PARENT_PID") != nullptr ? ProgressStyle::kNotebook
+                                                  : ProgressStyle::kLog;
+}
+
 Progress::~Progress() { end(); }
 
 void Progress::end() {
-  if (is_shown_) *out_ << kClear << std::flush;
-  is_shown_ = false;
+  if (shown_ > 0) {
+    if (style_ == ProgressStyle::kTerminal) {
+      *out_ << kClear << std::flush;
+    } else {
+      *out_ << "\r" << std::string(shown_, ' ') << "\r" << std::flush;
+    }
+  }
+  shown_ = 0;
 }
 
 void Progress::start(std::string unit) {
   unit_ = std::move(unit);
   begin_ = now_();
+  forget_means();
+}
+
+void Progress::start_outer(std::string unit, std::int64_t number,
+                           std::int64_t all) {
+  begin_ = now_();
+  if (unit != outer_unit_ || number <= outer_number_) {
+    outer_begin_ = begin_;
+    outer_first_ = number;
+  }
+  outer_unit_ = std::move(unit);
+  outer_number_ = number;
+  outer_all_ = all;
+  forget_means();
+}
+
+void Progress::forget_means() {
+  values_.erase(
+      std::remove_if(values_.begin(), values_.end(),
+                     [](const Shown& each) { return each.count > 0; }),
+      values_.end());
+}
+
+Progress::Shown& Progress::shown(const std::string& name, bool is_mean) {
+  for (Shown& each : values_) {
+    if (each.name != name) continue;
+    if ((each.count > 0) != is_mean) each = {name, 0, 0};
+    return each;
+  }
+  return values_.emplace_back(Shown{name, 0, 0});
+}
+
+void Progress::add_mean(const std::string& name, double value) {
+  Shown& each = shown(name, /*is_mean=*/true);
+  each.sum += value;
+  ++each.count;
+}
+
+void Progress::set(const std::string& name, double value) {
+  shown(name, /*is_mean=*/false).sum = value;
+}
+
+std::string Progress::outer_left(double part, Clock::time_point now) const {
+  const double done = static_cast<double>(outer_number_ - outer_first_) + part;
+  const double left =
+      static_cast<double>(outer_all_ - outer_number_ + 1) - part;
+  if (outer_all_ == 0 || !(done > 0)) return "";
+  const double seconds = Seconds(now - outer_begin_).count();
+  return " (" + duration_text(seconds / done * left) + " in all)";
+}
+
+std::string Progress::line(std::int64_t done, std::int64_t all,
+                           Clock::time_point now) const {
+  std::string line;
+  if (!outer_unit_.empty()) {
+    line = outer_unit_ + " " + std::to_string(outer_number_) + " of " +
+           std::to_string(outer_all_) + ": ";
+  }
+  line += std::to_string(done) + " of " + std::to_string(all) + " " + unit_;
+  double part = 0;
+  if (all > 0) {
+    part = static_cast<double>(done) / static_cast<double>(all);
+    line += " (" + std::to_string(static_cast<int>(100 * part)) + "%)";
+  }
+  if (done > 0) {
+    const double rate =
+        static_cast<double>(done) / Seconds(now - begin_).count();
+    line += ", " + rate_text(rate) + " " + unit_ + "/s, " +
+            duration_text(static_cast<double>(all - done) / rate) + " left" +
+            outer_left(part, now);
+  }
+  for (const Shown& each : values_) {
+    const double value =
+        each.count == 0 ? each.sum : each.sum / static_cast<double>(each.count);
+    line += ", " + each.name + " " + value_text(value);
+  }
+  const std::string memory = shows_memory_ ? memory_text() : "";
+  return memory.empty() ? line : line + ", " + memory;
 }
 
 void Progress::update(std::int64_t done, std::int64_t all) {
   if (out_ == nullptr) return;
   const Clock::time_point now = now_();
   if (now < next_) return;
-  next_ = is_terminal_ ? now + kBetween : now + kBetweenLines;
-  std::string line =
-      std::to_string(done) + " of " + std::to_string(all) + " " + unit_;
-  const double rate = static_cast<double>(done) / Seconds(now - begin_).count();
-  if (all > 0) {
-    const double part = static_cast<double>(done) / static_cast<double>(all);
-    line += " (" + std::to_string(static_cast<int>(100 * part)) + "%)";
+  const bool is_log = style_ == ProgressStyle::kLog;
+  next_ = is_log ? now + kBetweenLines : now + kBetween;
+  std::string text = line(done, all, now);
+  if (is_log) {
+    *out_ << text + "\n" << std::flush;
+    return;
   }
-  if (done > 0) {
-    line += ", " + rate_text(rate) + " " + unit_ + "/s, " +
-            duration_text(static_cast<double>(all - done) / rate) + " left";
-  }
-  if (is_terminal_) {
-    *out_ << kClear << line.substr(0, columns()) << std::flush;
-    is_shown_ = true;
+  if (style_ == ProgressStyle::kTerminal) {
+    text.resize(std::min(text.size(), columns()));
+    *out_ << kClear << text << std::flush;
   } else {
-    *out_ << line + "\n" << std::flush;
+    const std::size_t covered = std::max(shown_, text.size()) - text.size();
+    *out_ << "\r" << text << std::string(covered, ' ') << std::flush;
   }
+  shown_ = text.size();
 }
 
 }  // namespace tally

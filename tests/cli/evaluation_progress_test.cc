@@ -23,7 +23,7 @@ TEST(EvaluationProgressTest, RowsAreFollowedByWhatIsComputed) {
   arguments.batch_size = 2;
   Progress::Clock::time_point now;
   std::ostringstream out;
-  Progress progress(&out, /*is_terminal=*/true, "rows",
+  Progress progress(&out, ProgressStyle::kTerminal, "rows",
                     [&] { return now += std::chrono::seconds(1); });
   evaluate(arguments, sync::single_process_communicator(), progress);
   for (const char* line : {"2 of 4 rows", "4 of 4 rows", "1 of 2 metrics",

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <sstream>
+#include <string>
 
 namespace tally {
 namespace {
@@ -17,7 +20,8 @@ TEST(ProgressTest, OverwritesALineOfATerminal) {
   Progress::Clock::time_point now;
   std::ostringstream out;
   {
-    Progress progress(&out, /*is_terminal=*/true, "rows", [&] { return now; });
+    Progress progress(&out, ProgressStyle::kTerminal, "rows",
+                      [&] { return now; });
     now += milliseconds(999);
     progress.update(1, 300);
     EXPECT_THAT(out.str(), IsEmpty());
@@ -39,8 +43,7 @@ TEST(ProgressTest, WritesLinesElsewhere) {
   Progress::Clock::time_point now;
   std::ostringstream out;
   {
-    Progress progress(&out, /*is_terminal=*/false, "epochs",
-                      [&] { return now; });
+    Progress progress(&out, ProgressStyle::kLog, "epochs", [&] { return now; });
     now += seconds(29);
     progress.update(1, 100'000);
     EXPECT_THAT(out.str(), IsEmpty());
@@ -62,7 +65,8 @@ TEST(ProgressTest, WritesLinesElsewhere) {
 TEST(ProgressTest, BeginsAnewWithAnotherUnit) {
   Progress::Clock::time_point now;
   std::ostringstream out;
-  Progress progress(&out, /*is_terminal=*/true, "rows", [&] { return now; });
+  Progress progress(&out, ProgressStyle::kTerminal, "rows",
+                    [&] { return now; });
   now += seconds(10);
   progress.update(300, 300);
   progress.start("replicates");
@@ -75,12 +79,118 @@ TEST(ProgressTest, BeginsAnewWithAnotherUnit) {
 TEST(ProgressTest, IsNotShownToThoseWhoNeedNotWait) {
   Progress::Clock::time_point now;
   std::ostringstream quick;
-  Progress(&quick, true, "rows", [&] { return now; }).update(1, 1);
+  Progress(&quick, ProgressStyle::kTerminal, "rows", [&] {
+    return now;
+  }).update(1, 1);
   EXPECT_THAT(quick.str(), IsEmpty());
-  Progress nobody(nullptr, true, "rows", [&] { return now; });
+  Progress nobody(nullptr, ProgressStyle::kTerminal, "rows",
+                  [&] { return now; });
   now += seconds(50);
   nobody.update(1, 2);
   Progress::on_stderr("rows", /*shows=*/false).update(1, 2);
+}
+
+TEST(ProgressTest, ShowsMeansAndValues) {
+  Progress::Clock::time_point now;
+  std::ostringstream out;
+  Progress progress(&out, ProgressStyle::kLog, "batches", [&] { return now; });
+  progress.set("lr", 0.00001);
+  progress.add_mean("loss", 1);
+  progress.add_mean("loss", 0.5);
+  now += seconds(30);
+  progress.update(30, 60);
+  progress.set("lr", 0.1);
+  progress.start("batches");
+  progress.add_mean("loss", std::nan(""));
+  progress.add_mean("loss", 2);
+  now += seconds(30);
+  progress.update(30, 60);
+  EXPECT_EQ(out.str(),
+            "30 of 60 batches (50%), 1.0 batches/s, 30 s left, lr 1e-05, loss "
+            "0.75\n"
+            "30 of 60 batches (50%), 1.0 batches/s, 30 s left, lr 0.1, loss "
+            "nan\n");
+}
+
+TEST(ProgressTest, AValueMayBecomeAMeanAndBack) {
+  Progress::Clock::time_point now;
+  std::ostringstream out;
+  Progress progress(&out, ProgressStyle::kLog, "rows", [&] { return now; });
+  progress.set("x", 7);
+  progress.add_mean("x", 3);
+  now += seconds(30);
+  progress.update(0, 2);
+  progress.set("x", 5);
+  now += seconds(30);
+  progress.update(0, 2);
+  EXPECT_EQ(out.str(), "0 of 2 rows (0%), x 3\n0 of 2 rows (0%), x 5\n");
+}
+
+TEST(ProgressTest, CountsBatchesOfEpochs) {
+  Progress::Clock::time_point now;
+  std::ostringstream out;
+  Progress progress(&out, ProgressStyle::kLog, "batches", [&] { return now; });
+  progress.start_outer("epoch", 1, 3);
+  now += seconds(30);
+  progress.update(10, 20);  // half of an epoch: five more halves
+  now += seconds(30);
+  progress.start_outer("epoch", 2, 3);
+  now += seconds(30);
+  progress.update(5, 20);  // 90 s for 1.25 epochs
+  EXPECT_EQ(out.str(),
+            "epoch 1 of 3: 10 of 20 batches (50%), 0.3 batches/s, 30 s left "
+            "(3 min in all)\n"
+            "epoch 2 of 3: 5 of 20 batches (25%), 0.2 batches/s, 90 s left (3 "
+            "min in all)\n");
+}
+
+TEST(ProgressTest, ARunThatResumesCountsItsOwnEpochs) {
+  Progress::Clock::time_point now;
+  std::ostringstream out;
+  Progress progress(&out, ProgressStyle::kLog, "batches", [&] { return now; });
+  progress.start_outer("epoch", 8, 9);
+  now += seconds(30);
+  progress.update(10, 20);
+  EXPECT_THAT(out.str(), EndsWith("30 s left (90 s in all)\n"));
+}
+
+TEST(ProgressTest, CoversTheLineOfANotebookWithSpaces) {
+  Progress::Clock::time_point now;
+  std::ostringstream out;
+  {
+    Progress progress(&out, ProgressStyle::kNotebook, "rows",
+                      [&] { return now; });
+    now += seconds(1);
+    progress.update(0, 3000);
+    EXPECT_EQ(out.str(), "\r0 of 3000 rows (0%)");
+    now += seconds(1);
+    progress.update(0, 3);
+    EXPECT_THAT(out.str(), EndsWith("\r0 of 3 rows (0%)   "));
+  }
+  EXPECT_THAT(out.str(), EndsWith("\r" + std::string(16, ' ') + "\r"));
+}
+
+TEST(ProgressTest, ShowsMemory) {
+  Progress::Clock::time_point now;
+  std::ostringstream out;
+  Progress progress(&out, ProgressStyle::kLog, "rows", [&] { return now; });
+  progress.show_memory();
+  now += seconds(30);
+  progress.update(0, 3);
+  EXPECT_THAT(out.str(),
+              ::testing::MatchesRegex("0 of 3 rows .0%., [0-9.]+ (MB|GB)\n"));
+}
+
+TEST(ProgressTest, KnowsANotebookByItsKernel) {
+  if (Progress::is_on_terminal()) {
+    EXPECT_EQ(Progress::style_of_stderr(), ProgressStyle::kTerminal);
+    return;
+  }
+  unsetenv("JPY_PARENT_PID");
+  EXPECT_EQ(Progress::style_of_stderr(), ProgressStyle::kLog);
+  setenv("JPY_PARENT_PID", "17", /*replace=*/1);
+  EXPECT_EQ(Progress::style_of_stderr(), ProgressStyle::kNotebook);
+  unsetenv("JPY_PARENT_PID");
 }
 
 }  // namespace
