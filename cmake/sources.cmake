@@ -118,6 +118,7 @@ set(TALLY_METRICS_HEADERS
     metrics/aggregation/min_max_metric.h
     metrics/aggregation/running_metrics.h
     metrics/aggregation/sum_metric.h
+    metrics/aggregation/throughput.h
     metrics/audio/audio.h
     metrics/audio/complex_scale_invariant_signal_noise_ratio.h
     metrics/audio/inputs/signals.h
@@ -487,6 +488,7 @@ set(TALLY_METRICS_HEADERS
 
 set(TALLY_METRICS_SOURCES
     metrics/aggregation/aggregates.cc
+    metrics/aggregation/throughput.cc
     metrics/audio/inputs/signals.cc
     metrics/audio/kernels/active_frames.cc
     metrics/audio/kernels/distortion_ratios.cc
@@ -1047,6 +1049,7 @@ set(TALLY_TRAINING_HEADERS
     training/shard_sampler.h
     training/stack.h
     training/sync_batch_norm.h
+    training/throughput_timer.h
     training/training.h)
 
 set(TALLY_TRAINING_SOURCES
@@ -1055,6 +1058,7 @@ set(TALLY_TRAINING_SOURCES
     training/gradients.cc
     training/join.cc
     training/shard_sampler.cc
+    training/throughput_timer.cc)
 
 set(TALLY_TRAINING_SINGLE_SOURCES)
 

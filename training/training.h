@@ -7,3 +7,4 @@
 #include "tally/training/shard_sampler.h"      // IWYU pragma: export
 #include "tally/training/stack.h"              // IWYU pragma: export
 #include "tally/training/sync_batch_norm.h"    // IWYU pragma: export
+#include "tally/training/throughput_timer.h"   // IWYU pragma: export

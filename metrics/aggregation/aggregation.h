@@ -7,3 +7,4 @@
 #include "tally/metrics/aggregation/min_max_metric.h"   // IWYU pragma: export
 #include "tally/metrics/aggregation/running_metrics.h"  // IWYU pragma: export
 #include "tally/metrics/aggregation/sum_metric.h"       // IWYU pragma: export
+#include "tally/metrics/aggregation/throughput.h"       // IWYU pragma: export

@@ -9,7 +9,7 @@ namespace tally::internal {
 
 void add_aggregation(Registry& r) {
   r.add<SumMetric, MeanMetric, MinMetric, MaxMetric, CatMetric, RunningMean,
-        RunningSum>();
+        RunningSum, Throughput>();
 }
 
 void add_regression(Registry& r) {

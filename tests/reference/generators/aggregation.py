@@ -1,4 +1,4 @@
-"""SumMetric, MeanMetric, MinMetric, MaxMetric and CatMetric."""
+"""SumMetric, MeanMetric, MinMetric, MaxMetric, CatMetric and Throughput."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ Reduce = Callable[[list[Batch], Options], np.ndarray | float]
 def fixtures() -> list[Fixture]:
     """The fixtures of this module."""
     return [_sum(), _mean(), _extreme("MinMetric", np.min),
-            _extreme("MaxMetric", np.max), _cat()]
+            _extreme("MaxMetric", np.max), _cat(), _throughput()]
 
 
 def handle_nan(value: np.ndarray, options: Options) -> np.ndarray:
@@ -246,3 +246,27 @@ def _cat() -> Fixture:
               nan_strategy="replace", nan_value=9.0),
     ] + _nan_cases("CatMetric", concatenate, CAT)
     return Fixture("CatMetric", SOURCE, cases)
+
+
+def _throughput() -> Fixture:
+    def rates(batches: list[Batch], _: Options) -> dict[str, float]:
+        items, seconds, rank = (
+            np.concatenate([np.atleast_1d(batch[i]) for batch in batches])
+            for i in range(3))
+        slowest = max(seconds[rank == r].astype("float64").sum()
+                      for r in np.unique(rank))
+        count = float(items.astype("float64").sum())
+        return {"items_per_second": count / slowest,
+                "seconds_per_item": slowest / count,
+                "items": count, "seconds": slowest}
+
+    def case(name: str, ranks: int, dtype: str = "int64") -> Case:
+        rng = seeded("Throughput", name)
+        items = rng.integers(0, 65, ROWS).astype(dtype)
+        seconds = (rng.integers(1, 257, ROWS) / 64).astype("float32")
+        batches = split(items, seconds, rng.integers(0, ranks, ROWS))
+        return _case(name, batches, rates, "by definition")
+
+    return Fixture("Throughput", "NumPy", [
+        case("one_rank", 1), case("three_ranks", 3),
+        case("many_ranks", 20, "float32")])
