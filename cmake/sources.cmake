@@ -166,6 +166,7 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/curves/curve_view.h
     metrics/classification/curves/fixed_rates.h
     metrics/classification/curves/point_limit.h
+    metrics/classification/curves/threshold_choice.h
     metrics/classification/equal_error_rate.h
     metrics/classification/exact_match.h
     metrics/classification/f_score.h
@@ -185,6 +186,7 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/matthews_corr_coef.h
     metrics/classification/multilabel_ranking.h
     metrics/classification/negative_predictive_value.h
+    metrics/classification/optimal_threshold.h
     metrics/classification/options/thresholds.h
     metrics/classification/pointwise/calibration_sums.h
     metrics/classification/pointwise/class_probabilities.h
@@ -532,6 +534,7 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/curves/score_counts.cc
     metrics/classification/curves/score_runs.cc
     metrics/classification/curves/score_table.cc
+    metrics/classification/curves/threshold_choice.cc
     metrics/classification/curves/weighted_scores.cc
     metrics/classification/exact_match.cc
     metrics/classification/fixed_rates.cc
@@ -1058,6 +1061,7 @@ set(TALLY_TRAINING_SOURCES
     training/gradients.cc
     training/join.cc
     training/shard_sampler.cc
+    training/sync_batch_norm.cc
     training/throughput_timer.cc)
 
 set(TALLY_TRAINING_SINGLE_SOURCES)

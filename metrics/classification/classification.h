@@ -25,6 +25,7 @@
 #include "tally/metrics/classification/matthews_corr_coef.h"  // IWYU pragma: export
 #include "tally/metrics/classification/multilabel_ranking.h"  // IWYU pragma: export
 #include "tally/metrics/classification/negative_predictive_value.h"  // IWYU pragma: export
+#include "tally/metrics/classification/optimal_threshold.h"  // IWYU pragma: export
 #include "tally/metrics/classification/precision.h"  // IWYU pragma: export
 #include "tally/metrics/classification/precision_recall_curve.h"  // IWYU pragma: export
 #include "tally/metrics/classification/recall.h"       // IWYU pragma: export

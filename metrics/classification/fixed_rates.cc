@@ -1,5 +1,6 @@
 #include "tally/metrics/classification/fixed_precision_recall.h"
 #include "tally/metrics/classification/fixed_sensitivity_specificity.h"
+#include "tally/metrics/classification/optimal_threshold.h"
 
 namespace tally {
 
@@ -37,5 +38,11 @@ template class MetricOf<MulticlassSpecificityAtSensitivity, MulticlassCurve,
 template class MetricOf<MultilabelSpecificityAtSensitivity, MultilabelCurve,
                         SpecificityAtThreshold,
                         MultilabelSpecificityAtSensitivityOptions>;
+template class MetricOf<BinaryOptimalThreshold, BinaryCurve, OptimalThreshold,
+                        BinaryOptimalThresholdOptions>;
+template class MetricOf<MulticlassOptimalThreshold, MulticlassCurve,
+                        OptimalThreshold, MulticlassOptimalThresholdOptions>;
+template class MetricOf<MultilabelOptimalThreshold, MultilabelCurve,
+                        OptimalThreshold, MultilabelOptimalThresholdOptions>;
 
 }  // namespace tally

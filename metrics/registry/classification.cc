@@ -43,8 +43,9 @@ void add_curves(Registry& r) {
         BinarySensitivityAtSpecificity, MulticlassSensitivityAtSpecificity,
         MultilabelSensitivityAtSpecificity, BinarySpecificityAtSensitivity,
         MulticlassSpecificityAtSensitivity, MultilabelSpecificityAtSensitivity,
-        MultilabelCoverageError, MultilabelRankingAveragePrecision,
-        MultilabelRankingLoss>();
+        BinaryOptimalThreshold, MulticlassOptimalThreshold,
+        MultilabelOptimalThreshold, MultilabelCoverageError,
+        MultilabelRankingAveragePrecision, MultilabelRankingLoss>();
 }
 
 }  // namespace tally::internal

@@ -1,6 +1,7 @@
 """The metrics on curves: binary, each class against the rest, each label."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy import integrate, special
@@ -28,6 +29,13 @@ def fixtures() -> list[Fixture]:
                             ("Multilabel", _multilabel)):
             made.append(Fixture(task + name, _SOURCES[name],
                                 cases(curve_of, averages, **extra)))
+    for task, cases in (("Binary", _binary), ("Multiclass", _multiclass),
+                        ("Multilabel", _multilabel)):
+        made.append(Fixture(
+            f"{task}OptimalThreshold",
+            "scikit-learn 1.9.1, f1_score, balanced_accuracy_score, roc_curve",
+            [replace(case, name=f"{extra['criterion']}_{case.name}")
+             for extra in CRITERIA for case in cases(_chosen, "", **extra)]))
     return made
 
 
@@ -197,6 +205,65 @@ def _best(wanted: str, held: str, option: str) -> CurveOf:
         best = max(found)
         return {wanted: best[0], "threshold": best[2]}
     return part
+
+
+def chosen(steps: tuple[np.ndarray, ...], ones: float, zeros: float,
+           options: Options) -> Parts:
+    """The best threshold of those in `steps`, descending, or +infinity; of
+    equally good ones the highest."""
+    edges, tp, fp = (np.insert(x.astype("float64"), 0, first) for x, first in
+                     zip(steps, (np.inf, 0, 0), strict=True))
+    criterion = options["criterion"]
+    needed = {"f1": ones, "cost": ones + zeros}.get(criterion, ones * zeros)
+    if needed == 0:
+        return dict.fromkeys(("threshold", "criterion", "precision", "recall",
+                              "specificity"), np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tpr, fpr = tp / ones, fp / zeros
+        value = {
+            "f1": 2 * tp / (tp + fp + ones), "youden": tpr - fpr,
+            "corner": np.hypot(1 - tpr, fpr),
+            "cost": (options.get("false_positive_cost", 1) * fp
+                     + options.get("false_negative_cost", 1) * (ones - tp))
+                    / (ones + zeros)}[criterion]
+        sign = 1 if criterion in ("f1", "youden") else -1
+        best = np.argmax(np.round(sign * value, 12))  # the first of equal ones
+        return {"threshold": edges[best], "criterion": value[best],
+                "precision": (tp / (tp + fp))[best], "recall": tpr[best],
+                "specificity": 1 - fpr[best]}
+
+
+def _chosen(scores: np.ndarray, positive: np.ndarray,
+            options: Options) -> Parts:
+    """The threshold that a criterion is best at, and the rates there."""
+    ones, zeros = int(positive.sum()), int((positive == 0).sum())
+    made = chosen(_steps(scores, positive, options), ones, zeros, options)
+    if ones and zeros:
+        mine = scores.astype("float64") >= made["threshold"]
+        assert np.isclose(made["recall"],
+                          metrics.recall_score(positive, mine))
+        assert np.isclose(made["specificity"],
+                          metrics.recall_score(positive, mine, pos_label=0))
+        theirs = {"f1": metrics.f1_score(positive, mine),
+                  "youden": metrics.balanced_accuracy_score(
+                      positive, mine, adjusted=True)}
+        assert np.isclose(made["criterion"],
+                          theirs.get(options["criterion"], made["criterion"]))
+        if "thresholds" not in options:
+            fpr, tpr, _ = metrics.roc_curve(positive, scores,
+                                            drop_intermediate=False)
+            best = {"youden": (tpr - fpr).max(),
+                    "corner": np.hypot(1 - tpr, fpr).min()}
+            assert np.isclose(
+                made["criterion"],
+                best.get(options["criterion"], made["criterion"]))
+    return made
+
+
+CRITERIA: list[Options] = [
+    {"criterion": "f1"}, {"criterion": "youden"}, {"criterion": "corner"},
+    {"criterion": "cost", "false_positive_cost": 1.5,
+     "false_negative_cost": 2.5}]
 
 
 def _averaged(parts: list[Parts], pairs: Pairs, average: str) -> Parts:

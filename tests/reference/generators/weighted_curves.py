@@ -1,6 +1,7 @@
 """The metrics on curves of samples with weights."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn import metrics
 from sklearn.preprocessing import label_binarize
 
 from .auroc import binned
-from .curves import labeled, logits_of, padded
+from .curves import CRITERIA, chosen, labeled, logits_of, padded
 from .fixture import Case, Fixture, Options
 from .sampling import (ROWS, join, probabilities, rows_of, seeded, split,
                        targets)
@@ -49,6 +50,13 @@ def fixtures() -> list[Fixture]:
             made.append(Fixture(
                 f"{task}{name}.weighted", _SOURCES.get(name, _OWN),
                 cases(task + name, curve_of, averages, extra)))
+    for task, cases in (("Binary", _binary), ("Multiclass", _multiclass),
+                        ("Multilabel", _multilabel)):
+        name = f"{task}OptimalThreshold"
+        made.append(Fixture(
+            f"{name}.weighted", _OWN,
+            [replace(case, name=f"{extra['criterion']}_{case.name}")
+             for extra in CRITERIA for case in cases(name, _chosen, "", extra)]))
     return made
 
 
@@ -169,6 +177,12 @@ def _best(wanted: str, held: str, option: str) -> CurveOf:
         best = max(found, default=(np.nan, np.nan, np.nan))
         return {wanted: best[0], "threshold": best[2]}
     return part
+
+
+def _chosen(samples: Samples, options: Options) -> Parts:
+    """The threshold that a criterion is best at, and the rates there."""
+    return chosen(_steps(samples, options), samples.total(1), samples.total(0),
+                  options)
 
 
 def _combined(curves: list[Samples], curve_of: CurveOf,
