@@ -40,6 +40,15 @@ class RankTimes {
 
   RankTimes(const NoOptions&, const MetricOptions&) {}
 
+  template <class M>
+  static MetricSampling sampling(const M&) {
+    MetricSampling sampling;
+    sampling.refusal =
+        "the time of the slowest rank is an extreme, and batches of one rank "
+        "are not drawn at random; use MeanMetric of the seconds of each item";
+    return sampling;
+  }
+
   State observe(const at::Tensor& items, const at::Tensor& seconds,
                 const at::Tensor& rank) const;
 };
@@ -59,7 +68,7 @@ class RankTimes {
 /// State: the sums of each rank.
 /// Errors: c10::ValueError for shapes that differ, and for items, seconds and
 /// ranks that are negative or, the first two, not finite.
-/// Not differentiable.
+/// Not differentiable; has no interval.
 ///
 /// Example:
 ///     Throughput throughput;

@@ -58,6 +58,11 @@ TEST(ThroughputTest, KeepsARowForEachRank) {
   EXPECT_EQ(number(throughput.compute().items_per_second), 6);
 }
 
+TEST(ThroughputTest, HasNoInterval) {
+  EXPECT_THAT(Throughput().sampling().refusal,
+              HasSubstr("the time of the slowest rank is an extreme"));
+}
+
 TEST(ThroughputTest, RefusesWhatIsNoAmount) {
   Throughput throughput;
   EXPECT_THAT(refusal_of([&] { throughput.update(-1, 1.0, 0); }),
