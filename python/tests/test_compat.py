@@ -9,6 +9,7 @@ import ranks
 import tally
 import torch
 import torchmetrics as real
+from torchmetrics.utilities import dim_zero_cat
 
 import tally.compat.torchmetrics as torchmetrics
 
@@ -373,19 +374,26 @@ def test_groups(groups):
         assert mine.compute_groups == {0: ["macro"], 1: ["micro"]}
 
 
-@pytest.mark.parametrize("wrapped", [lambda metric: metric, torchmetrics.ClasswiseWrapper])
-def test_groups_of_several_classes_are_refused(wrapped):
-    classes = (
-        torchmetrics.classification.MulticlassAccuracy,
-        torchmetrics.classification.MulticlassRecall,
-    )
-    metrics = torchmetrics.MetricCollection(
-        {each.__name__: wrapped(each(5, average=None)) for each in classes},
-        compute_groups=[["MulticlassAccuracy", "MulticlassRecall"]],
-    )
-    words = "state of 'MulticlassAccuracy', expected that of 'MulticlassRecall'; compute_groups"
-    with pytest.raises(ValueError, match=words):
-        metrics.update(SCORES, CLASSES)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_groups_of_several_classes(wrapped):
+    def value(package):
+        names = ("MulticlassAccuracy", "MulticlassRecall")
+        classes = [getattr(package.classification, name) for name in names]
+        wrap = package.ClasswiseWrapper if wrapped else lambda metric: metric
+        metrics = package.MetricCollection(
+            {each.__name__: wrap(each(5, average=None)) for each in classes}
+            | {"mean": real.MeanMetric(), "sum": real.SumMetric()},
+            compute_groups=[["MulticlassAccuracy", "mean"], ["MulticlassRecall", "sum"]]
+            if package is torchmetrics
+            else True,
+        )
+        metrics = copy.deepcopy(metrics)
+        metrics.update(preds=SCORES, target=CLASSES, value=torch.ones(2))
+        return metrics.compute()
+
+    same(value(torchmetrics), value(real))
+    with pytest.raises(ValueError, match="does not match a metric in the collection"):
+        torchmetrics.MetricCollection([torchmetrics.SumMetric()], compute_groups=[["mean"]])
 
 
 class Doubled(torchmetrics.SumMetric):
@@ -408,6 +416,98 @@ def test_subclasses():
     metrics = torchmetrics.MetricCollection([Doubled()])
     metrics.update(value=torch.tensor(1.0), factor=2, other=1)
     assert metrics.compute() == {"doubled": 2}
+
+
+def counting(package, base="classification.BinaryAccuracy"):
+    """A subclass with states of its own."""
+    domain, name = base.split(".")
+
+    class Counting(getattr(getattr(package, domain), name)):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.add_state("rows", default=torch.tensor(0), dist_reduce_fx="sum")
+            self.add_state("largest", default=torch.tensor(0.0), dist_reduce_fx="max")
+            self.add_state("seen", default=[], dist_reduce_fx="cat")
+
+        def update(self, preds, target):
+            super().update(preds, target)
+            self.rows = self.rows + len(preds)
+            self.largest = torch.maximum(self.largest, preds.max())
+            self.seen.append(preds)
+
+        def compute(self):
+            return super().compute(), self.rows, self.largest, dim_zero_cat(self.seen)
+
+    return Counting
+
+
+class Below(counting(torchmetrics)):
+    """Two levels, of a module's own name for pickle."""
+
+    def compute(self):
+        return super().compute()[1:]
+
+
+@pytest.mark.parametrize(
+    "base", ["classification.BinaryAccuracy", "regression.PearsonCorrCoef"]
+)
+def test_states_of_subclasses(base):
+    mine, theirs = (counting(package, base)() for package in (torchmetrics, real))
+    inputs = (PREDS, TARGET.float() if "regression" in base else TARGET)
+    first, second = ([each[rows] for each in inputs] for rows in (slice(20), slice(20, 64)))
+    for metric in (mine, theirs):
+        metric.update(*first)
+    same(mine.compute(), theirs.compute())
+    same(mine(*second), theirs(*second))
+    same(mine.compute(), theirs.compute())
+    assert mine.update_count == theirs.update_count == 2
+    same(copy.deepcopy(mine).compute(), theirs.compute())
+    other = type(mine)()
+    other.update(*first)
+    mine.merge_state(other)
+    assert mine.compute()[1] == 84
+    mine.reset()
+    assert mine.rows == 0 and mine.seen == []
+    mine.update(*second)
+    assert mine.compute()[1] == 44
+    mine.persistent(True)
+    other.persistent(True)
+    other.load_state_dict(mine.state_dict())
+    same(other.compute(), mine.compute())
+
+
+def test_subclasses_of_subclasses():
+    metric = Below()
+    metric.update(PREDS[:20], TARGET[:20])
+    same(metric(PREDS[20:], TARGET[20:]), (torch.tensor(44), PREDS[20:].max(), PREDS[20:]))
+    same(metric.compute(), (torch.tensor(64), PREDS.max(), PREDS))
+    assert metric.compute() is metric.compute()
+    metric = pickle.loads(pickle.dumps(metric))
+    metric.update(PREDS[:20], TARGET[:20])
+    assert metric.compute()[0] == 84
+
+
+def alone_on_ranks(rank, world):
+    """A kept value is no call of all ranks; states of subclasses travel."""
+    metric = torchmetrics.MeanMetric()
+    metric.update(float(rank))
+    value = metric.compute()
+    if rank == 0:
+        assert metric.compute() is value
+    rows = slice(0, 20) if rank == 0 else slice(20, 64)
+    added = counting(torchmetrics)()
+    added.update(PREDS[rows], TARGET[rows])
+    found = added.compute()
+    assert added.rows == len(PREDS[rows]) and len(added.seen) == 1
+    return value, found
+
+
+def test_values_that_are_kept_and_states_of_subclasses_over_ranks():
+    expected = counting(real)()
+    expected.update(PREDS, TARGET)
+    for value, found in ranks.run(2, alone_on_ranks):
+        assert value == 0.5
+        same(found, expected.compute())
 
 
 @pytest.mark.parametrize(

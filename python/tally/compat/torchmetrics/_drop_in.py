@@ -15,14 +15,12 @@ import tally
 from tally._inputs import tensor_of
 from tally.compat.torchmetrics import _table
 from tally.compat.torchmetrics._fitting import known_options, told_options, without_self
+from tally.compat.torchmetrics._states import STATE as _STATE
 from tally.compat.torchmetrics._states import OwnStates
+from tally.compat.torchmetrics._subclasses import AddedStates, in_place_of
 
 # What is made anew for a copy.
-_OWN = ("_update_signature", "_reductions")
-
-# The attribute that is the state. Of one name, so that a group in a collection that holds
-# several classes is noticed, in wrappers too.
-_STATE = "tally_state"
+_OWN = ("_update_signature",)
 
 
 # What _reading is as long as no batch has been taken as probabilities.
@@ -59,7 +57,7 @@ def _arguments(real, args, kwargs):
     return given | given.pop("kwargs", {})  # some are for the constructor of a base
 
 
-class DropIn:
+class DropIn(AddedStates):
     """In front of a class of TorchMetrics: its constructor, Tally's work."""
 
     _real = None
@@ -81,6 +79,7 @@ class DropIn:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
+        in_place_of(cls)
         cls._is_whole = cls.update is DropIn.update and cls.compute is DropIn.compute
 
     def __init__(self, *args, **kwargs):
@@ -290,9 +289,9 @@ class DropIn:
                 " as metric states have not yet been updated.",
                 UserWarning,
             )
-        syncs = self._to_sync and not self._is_synced and self._is_distributed()
-        if fields["_computed"] is not None and not syncs:
+        if fields["_computed"] is not None:
             return fields["_computed"]
+        syncs = self._to_sync and not self._is_synced and self._is_distributed()
         options = self._tally._options
         if not self._is_synced and syncs != options["sync_on_compute"]:
             options["sync_on_compute"] = syncs
@@ -328,6 +327,8 @@ class DropIn:
             self._tally.reset()
             if self._kept is not None:
                 self._tally.merge_state(self._kept)
+            if len(fields["_defaults"]) > 1:
+                self._reset_added()
 
     # ---- ranks
 
@@ -346,7 +347,11 @@ class DropIn:
             self._tally._options["process_group"] = process_group
             self._tally._held.set_options()
         self._tally.sync()
-        self.__dict__["_cache"] = {}
+        try:
+            self.__dict__["_cache"] = self._sync_added(dist_sync_fn, process_group)
+        except BaseException:
+            self._tally.unsync()
+            raise
         self.__dict__["_is_synced"] = True
 
     def unsync(self, should_unsync=True):
@@ -360,6 +365,8 @@ class DropIn:
                 "The internal cache should exist to unsync the Metric."
             )
         self._tally.unsync()
+        for name, state in self._cache.items():
+            setattr(self, name, state)
         self.__dict__["_cache"] = None
         self.__dict__["_is_synced"] = False
 
@@ -378,12 +385,15 @@ class DropIn:
                 f"Expected incoming state to be an instance of {self.__class__.__name__} but "
                 f"got {type(incoming_state)}"
             )
+        count = self._update_count + incoming_state._update_count
+        self._merge_added(vars(incoming_state), count)
         self._tally.merge_state(incoming_state._tally)
         self._note_reading(incoming_state._reading)
         self.__dict__["_computed"] = None
-        self.__dict__["_update_count"] += incoming_state._update_count
+        self.__dict__["_update_count"] = count
 
     def _reduce_states(self, incoming_state):
+        self._merge_added(incoming_state, self._update_count)
         own = self._tally.clone()
         self._tally._set_state(incoming_state[_STATE])
         self._tally.merge_state(own)
@@ -406,12 +416,7 @@ class DropIn:
 
     @tally_state.setter
     def tally_state(self, state):
-        try:
-            self._tally._set_state(state)
-        except ValueError as error:
-            raise ValueError(
-                f"{error}; compute_groups of a MetricCollection, if given, are of one class each"
-            ) from None
+        self._tally._set_state(state)
         self.__dict__["_update_count"] = self._tally.update_count
         self.__dict__["_computed"] = None
 
@@ -430,11 +435,12 @@ class DropIn:
         return this
 
     def __getstate__(self):
-        return {k: v for k, v in self.__dict__.items() if k not in _OWN}
+        state = {k: v for k, v in self.__dict__.items() if k not in _OWN}
+        return state | {"_reductions": self._added(self._reductions)}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        self.__dict__["_reductions"] = {_STATE: self._merged}
+        self.__dict__["_reductions"] = {_STATE: self._merged, **state["_reductions"]}
         self._sign()
 
     def __hash__(self):

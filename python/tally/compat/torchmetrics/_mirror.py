@@ -13,6 +13,7 @@ from torchmetrics.classification.base import _ClassificationTaskWrapper
 
 import tally
 from tally.compat.torchmetrics import _table
+from tally.compat.torchmetrics._collections import MetricCollection
 from tally.compat.torchmetrics._drop_in import drop_in
 from tally.compat.torchmetrics._fitting import fits
 from tally.compat.torchmetrics._functions import FUNCTIONS
@@ -81,6 +82,8 @@ def replaced(value):
         return value
     if value in CLASSES:
         return CLASSES[value]
+    if value is torchmetrics.MetricCollection:
+        return MetricCollection
     if (
         issubclass(value, _ClassificationTaskWrapper)
         and value is not _ClassificationTaskWrapper

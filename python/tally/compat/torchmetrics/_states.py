@@ -2,6 +2,10 @@
 
 import collections.abc
 
+# The attribute that is the state. Of one name, so that a group in a collection that holds
+# several classes is noticed, in wrappers too.
+STATE = "tally_state"
+
 
 class _UnequalNames(collections.abc.KeysView):
     """Names of states that are no other metric's."""
