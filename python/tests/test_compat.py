@@ -176,7 +176,7 @@ def test_modules_and_dispatchers():
     accuracy = torchmetrics.Accuracy(task="multiclass", num_classes=5)
     assert type(accuracy) is torchmetrics.classification.MulticlassAccuracy
     assert torchmetrics.functional.accuracy is real.functional.accuracy
-    assert torchmetrics.MetricCollection is real.MetricCollection
+    assert issubclass(torchmetrics.MetricCollection, real.MetricCollection)
     assert torchmetrics.text.BLEUScore.__name__ == "BLEUScore"
 
 
@@ -531,6 +531,52 @@ def test_averages_leave_the_ignored_class_out(name):
     torch.testing.assert_close(value(torchmetrics, "weighted"), weighted)
 
 
+ONE_CLASS = torch.zeros(64, dtype=torch.long)
+SOME = {"num_classes": 5}
+UNDEFINED = [
+    ("BinaryAUROC", {}, (PREDS, ONE_CLASS)),
+    ("BinaryAUROC", {"thresholds": [0.1, 0.5, 0.9]}, (PREDS, TARGET)),
+    ("BinaryROC", {"thresholds": 5}, (PREDS, ONE_CLASS)),
+    ("BinaryEER", {}, (PREDS, TARGET)),
+    ("BinaryLogAUC", {}, (PREDS, TARGET)),
+    ("BinarySpecificityAtSensitivity", {"min_sensitivity": 0.5}, (PREDS, TARGET)),
+    *(
+        (f"Multiclass{name}", {**SOME, **options, "thresholds": thresholds},
+         (SCORES, CLASSES.clamp(max=3)))
+        for thresholds in (None, 5)
+        for name, options in (
+            ("AUROC", {}), ("AUROC", {"average": "weighted"}), ("AUROC", {"average": None}),
+            ("AveragePrecision", {}), ("ROC", {}), ("ROC", {"average": "macro"}), ("EER", {}),
+            ("PrecisionRecallCurve", {}), ("SensitivityAtSpecificity", {"min_specificity": 0.5}),
+            ("RecallAtFixedPrecision", {"min_precision": 0.5}),
+        )
+    ),
+    *(
+        (f"Multilabel{name}", {"num_labels": 5, "thresholds": thresholds, "ignore_index": -1},
+         (SCORES.sigmoid(), torch.where(torch.arange(5) == 2, -1, CLASSES[:, None] > 2).long()))
+        for name in ("AUROC", "ROC", "AveragePrecision")
+        for thresholds in (5, [0.0, 0.5, 1.0])
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name, options, inputs", UNDEFINED)
+def test_conventions_are_torchmetrics(name, options, inputs):
+    mine, theirs = (getattr(lib.classification, name)(**options) for lib in (torchmetrics, real))
+    for rows in (slice(0, 30), slice(30, 64)):
+        batch = [each[rows] for each in inputs]
+        same(mine(*batch), theirs(*batch))
+    same(mine.compute(), theirs.compute())
+
+
+def test_undefined_values_are_warned_about_and_finite():
+    metric = torchmetrics.classification.BinaryAUROC()
+    metric.update(PREDS, ONE_CLASS)
+    with pytest.warns(UserWarning, match="No positive samples in targets"):
+        assert metric.compute() == 0.0
+
+
 def test_states_are_saved_when_persistent():
     metric = torchmetrics.classification.BinaryAUROC()
     metric.update(PREDS, TARGET)
@@ -553,6 +599,11 @@ def on_ranks(rank, world):
     local = torchmetrics.MeanMetric(distributed_available_fn=lambda: False)
     local.update(float(rank))
     assert local.compute() == rank
+    absent = torchmetrics.classification.MulticlassAUROC(num_classes=5)
+    absent.update(SCORES[rows], CLASSES[rows].clamp(max=3))
+    without = real.classification.MulticlassAUROC(num_classes=5, sync_on_compute=False)
+    without.update(SCORES, CLASSES.clamp(max=3))
+    same(absent.compute(), without.compute())
     step = torchmetrics.regression.MeanSquaredError(dist_sync_on_step=True)
     return metric.compute(), step(SCORES[rows], SCORES.flip(0)[rows])
 

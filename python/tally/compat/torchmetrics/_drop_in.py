@@ -1,6 +1,7 @@
 """Metrics of Tally in the clothes of TorchMetrics' classes."""
 
 import abc
+import contextlib
 import inspect
 import sys
 import warnings
@@ -13,7 +14,7 @@ from torchmetrics.utilities.prints import rank_zero_warn
 
 import tally
 from tally._inputs import tensor_of
-from tally.compat.torchmetrics import _table
+from tally.compat.torchmetrics import _table, _undefined
 from tally.compat.torchmetrics._fitting import known_options, told_options, without_self
 from tally.compat.torchmetrics._states import STATE as _STATE
 from tally.compat.torchmetrics._states import OwnStates
@@ -72,6 +73,9 @@ class DropIn(AddedStates):
     # Whether update() and compute() are Tally's, and no subclass has its own.
     _is_whole = True
 
+    # Whether values that are undefined are TorchMetrics' of the states that it would have.
+    _has_states = False
+
     # Whether scores beyond [0, 1] are taken for logits, and how batches since the last
     # reset() have been read: None, "probabilities", "logits" or "both".
     _guesses = False
@@ -100,6 +104,7 @@ class DropIn(AddedStates):
         given = _arguments(self._real, args, kwargs)
         fields["_given"] = (args, kwargs)
         fields["_tally_options"] = self._options_of(given)
+        fields["_has_own_thresholds"] = isinstance(given.get("thresholds"), (list, Tensor))
         fields["_persistent"] = {_STATE: False}
         fields["_reductions"] = {_STATE: self._merged}
         self._make()
@@ -197,6 +202,8 @@ class DropIn(AddedStates):
             value = self._carefully(self._tally.forward, args, kwargs)
         fields["_update_count"] += 1
         value = self._given_out(value)
+        if self._has_states:
+            value = _undefined.value_of_batch(self, value, args, kwargs)
         fields["_forward_cache"] = value
         return value
 
@@ -292,17 +299,37 @@ class DropIn(AddedStates):
         if fields["_computed"] is not None:
             return fields["_computed"]
         syncs = self._to_sync and not self._is_synced and self._is_distributed()
-        options = self._tally._options
-        if not self._is_synced and syncs != options["sync_on_compute"]:
-            options["sync_on_compute"] = syncs
-            self._tally._held.set_options()
-        try:
-            value = self._given_out(self._tally.compute())
-        except ValueError as error:
-            raise _table.as_torchmetrics(self._real.__name__, error) from None
+        if self._has_states:
+            with self._synced(syncs):
+                value = self._value(None if syncs else False)
+                value = _undefined.value_of_states(self, value)
+        else:
+            value = self._value(syncs)
         if self.compute_with_cache:
             fields["_computed"] = value
         return value
+
+    @contextlib.contextmanager
+    def _synced(self, syncs):
+        """All ranks' states, as compute() has them."""
+        if syncs:
+            self._tally.sync()
+        try:
+            yield
+        finally:
+            if syncs:
+                self._tally.unsync()
+
+    def _value(self, syncs):
+        """Tally's value; `syncs` is None if states are all ranks' already."""
+        options = self._tally._options
+        if syncs is not None and not self._is_synced and syncs != options["sync_on_compute"]:
+            options["sync_on_compute"] = syncs
+            self._tally._held.set_options()
+        try:
+            return self._given_out(self._tally.compute())
+        except ValueError as error:
+            raise _table.as_torchmetrics(self._real.__name__, error) from None
 
     def _is_distributed(self):
         available = self.distributed_available_fn
@@ -471,6 +498,7 @@ def drop_in(real):
         "_prepare": _table.PREPARED.get(name),
         "_construct": _table.CONSTRUCTED.get(name),
         "_guesses": ".classification" in real.__module__,
+        "_has_states": name in _undefined.CLASSES,
         **_table.METHODS.get(name, {}),
     }
     if name in _table.RESULTS:

@@ -280,7 +280,7 @@ def roc(metric, value):
     """Without the point of an infinite threshold; lists by class where exact."""
     fpr, tpr, thresholds = _parts(value)
     if metric.thresholds is not None:
-        return fpr[..., 1:], tpr[..., 1:], thresholds[..., 1:]
+        return fpr[..., 1:], tpr[..., 1:], _shared(thresholds)[..., 1:]
     thresholds = torch.where(thresholds == torch.inf, 1.0, thresholds)
     if fpr.ndim == 1:
         return fpr, tpr, thresholds
@@ -293,10 +293,15 @@ def _lengths(thresholds):
     return (~thresholds.isnan()).sum(1).tolist()
 
 
+def _shared(thresholds):
+    """Given ones are the same for all labels."""
+    return thresholds[0] if thresholds.ndim > 1 else thresholds
+
+
 def precision_recall_curve(metric, value):
     precision, recall, thresholds = _parts(value)
     if metric.thresholds is not None or precision.ndim == 1:
-        return precision, recall, thresholds
+        return precision, recall, _shared(thresholds)
     lengths = _lengths(thresholds)
     ends = [length + 1 for length in lengths]
     return _rows(precision, ends), _rows(recall, ends), _rows(thresholds, lengths)
