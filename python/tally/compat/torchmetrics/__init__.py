@@ -15,5 +15,12 @@ except ImportError as _error:
     ) from _error
 
 from tally.compat.torchmetrics import _mirror
+from tally.compat.torchmetrics._corrections import (  # noqa: F401
+    Correction,
+    TallyCorrectionWarning,
+    corrections,
+)
+
+__version__ = _real.__version__
 
 _mirror.fill(__name__, _real, globals())

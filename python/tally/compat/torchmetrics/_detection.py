@@ -67,6 +67,8 @@ def precision_options(options):
     options = {name: value for name, value in options.items() if value is not None}
     if "max_detection_thresholds" in options:
         options["max_detection_thresholds"] = sorted(options["max_detection_thresholds"])
+    if options["average"] == "micro" and not options["class_metrics"]:
+        return {**options, "average": "macro", "class_agnostic": True}
     return {**options, "class_metrics": True}
 
 
@@ -167,13 +169,13 @@ def panoptic_results(metric, value):
     names = ("pq", "sq", "rq") if metric.return_sq_and_rq else ("pq",)
     parts = [value[name] for name in names]
     if metric.return_per_class:
-        return torch.stack(parts, -1) if len(parts) > 1 else parts[0][None]
-    return torch.stack(parts) if len(parts) > 1 else parts[0]
+        return (torch.stack(parts, -1) if len(parts) > 1 else parts[0][None]).double()
+    return (torch.stack(parts) if len(parts) > 1 else parts[0]).double()
 
 
 def modified_panoptic_result(metric, value):
     """The mean alone."""
-    return value["pq"]
+    return value["pq"].double()
 
 
 def no_file(metric, name="tm_map_input"):

@@ -3,7 +3,6 @@
 import abc
 import contextlib
 import inspect
-import sys
 import warnings
 
 import torch
@@ -14,7 +13,7 @@ from torchmetrics.utilities.prints import rank_zero_warn
 
 import tally
 from tally._inputs import tensor_of
-from tally.compat.torchmetrics import _table, _undefined
+from tally.compat.torchmetrics import _corrections, _table, _undefined
 from tally.compat.torchmetrics._fitting import known_options, told_options, without_self
 from tally.compat.torchmetrics._states import STATE as _STATE
 from tally.compat.torchmetrics._states import OwnStates
@@ -26,15 +25,6 @@ _OWN = ("_update_signature",)
 
 # What _reading is as long as no batch has been taken as probabilities.
 _NOT_YET = (None, "logits")
-
-
-def _level_of_program():
-    """How far above its caller the program is, for a warning."""
-    ours = ("tally", "torchmetrics")
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(ours):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _squeezed(value):
@@ -76,6 +66,9 @@ class DropIn(AddedStates):
     # Whether values that are undefined are TorchMetrics' of the states that it would have.
     _has_states = False
 
+    # Whether it is on the list of corrections.
+    _is_corrected = False
+
     # Whether scores beyond [0, 1] are taken for logits, and how batches since the last
     # reset() have been read: None, "probabilities", "logits" or "both".
     _guesses = False
@@ -84,6 +77,8 @@ class DropIn(AddedStates):
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         in_place_of(cls)
+        if "__init__" in cls.__dict__:
+            cls.__signature__ = without_self(cls.__init__)
         cls._is_whole = cls.update is DropIn.update and cls.compute is DropIn.compute
 
     def __init__(self, *args, **kwargs):
@@ -248,8 +243,8 @@ class DropIn(AddedStates):
                 "sigmoid or softmax, others were taken as probabilities, as TorchMetrics does: "
                 "the value depends on how rows are batched. Give probabilities, or logits, "
                 "throughout: tally's own metrics take logits with input='logits'",
-                UserWarning,
-                stacklevel=_level_of_program(),
+                _corrections.TallyCorrectionWarning,
+                stacklevel=_corrections.level_of_program(),
             )
 
     def _in_order(self, args, kwargs):
@@ -299,6 +294,8 @@ class DropIn(AddedStates):
         if fields["_computed"] is not None:
             return fields["_computed"]
         syncs = self._to_sync and not self._is_synced and self._is_distributed()
+        if self._is_corrected:
+            _corrections.warn_of(self)
         if self._has_states:
             with self._synced(syncs):
                 value = self._value(None if syncs else False)
@@ -479,10 +476,28 @@ class _Chosen(abc.ABCMeta):
 
     def __call__(cls, *args, **kwargs):
         real = cls._real
-        takes = _table.ONLY_WITH[real.__name__]
-        if cls.__bases__ == (DropIn, real) and not takes(**_arguments(real, args, kwargs)):
+        if cls.__bases__ == (DropIn, real) and not _takes(real, args, kwargs):
             return real(*args, **kwargs)
         return super().__call__(*args, **kwargs)
+
+    def __instancecheck__(cls, instance):
+        return super().__instancecheck__(instance) or (
+            cls.__bases__ == (DropIn, cls._real) and type(instance) is cls._real
+        )
+
+
+def _takes(real, args, kwargs):
+    name = real.__name__
+    try:
+        given = _arguments(real, args, kwargs)
+    except TypeError:
+        return True  # and says so
+    return (
+        not _corrections.is_off(name)
+        and given.get("dist_sync_fn") is None
+        and not (name.startswith("Multiclass") and given.get("num_classes") is None)
+        and (name not in _table.ONLY_WITH or _table.ONLY_WITH[name](**given))
+    )
 
 
 def drop_in(real):
@@ -498,10 +513,11 @@ def drop_in(real):
         "_prepare": _table.PREPARED.get(name),
         "_construct": _table.CONSTRUCTED.get(name),
         "_guesses": ".classification" in real.__module__,
+        "__signature__": without_self(real.__init__),
+        "_is_corrected": name in _corrections.CORRECTIONS,
         "_has_states": name in _undefined.CLASSES,
         **_table.METHODS.get(name, {}),
     }
     if name in _table.RESULTS:
         fields["_result"] = _table.RESULTS[name]
-    kind = _Chosen if name in _table.ONLY_WITH else type(real)
-    return kind(name, (DropIn, real), fields)
+    return _Chosen(name, (DropIn, real), fields)

@@ -65,6 +65,12 @@ def missing_values(options):
     return {k: v for k, v in options.items() if k != "nan_replace_value" or v is not None}
 
 
+def with_yates(options):
+    """Two by two, TorchMetrics' bias correction is Yates', too."""
+    options = missing_values(options)
+    return {**options, "yates": options["bias_correction"]}
+
+
 def values_of_queries(options):
     """A function of the user's aggregates them here."""
     return {**options, "aggregation": "none"} if callable(options["aggregation"]) else options
@@ -145,11 +151,23 @@ def own_tokens(normalizer, tokenizer, **others):
     return normalizer is None and tokenizer is None
 
 
+def is_norm(p, **others):
+    """Whether the power is that of a norm."""
+    return p >= 1
+
+
+def by_classes(per_class, num_classes, **others):
+    """Whether means are those of classes: TorchMetrics' other one is over images and classes."""
+    return per_class and num_classes is not None
+
+
 # Classes that are Tally's for some arguments only, by the arguments' names; for others
 # they are TorchMetrics'.
 ONLY_WITH = {
     "CHRFScore": one_score,
+    "DunnIndex": is_norm,
     "ExtendedEditDistance": one_score,
+    "MeanIoU": by_classes,
     "PermutationInvariantTraining": scores_by_name,
     "ROUGEScore": own_tokens,
     "SacreBLEUScore": known_tokens,
@@ -167,8 +185,9 @@ OPTIONS = {
     "KendallRankCorrCoef": alternative,
     "RetrievalRecallAtFixedPrecision": no_function,
     **dict.fromkeys(
-        ("CramersV", "PearsonsContingencyCoefficient", "TheilsU", "TschuprowsT"), missing_values
+        ("PearsonsContingencyCoefficient", "TheilsU"), missing_values
     ),
+    **dict.fromkeys(("CramersV", "TschuprowsT"), with_yates),
     **dict.fromkeys(_RETRIEVAL, values_of_queries),
     "PermutationInvariantTraining": scored,
     "BLEUScore": order_weights,
@@ -374,7 +393,25 @@ def named(metric, value):
     return dict(value)
 
 
+def of_own_dtype(metric, value):
+    """Numbers of any kind are kept as floating-point ones."""
+    return value.to(metric._dtype)
+
+
+def distances(metric, value):
+    """One by one as int32."""
+    return value.int() if metric.reduction in (None, "none") else value
+
+
+def zero_union(metric, value):
+    """TorchMetrics has -1 for a class that never occurs."""
+    return value.nan_to_num(-1.0)
+
+
 RESULTS = {
+    "CatMetric": of_own_dtype,
+    "EditDistance": distances,
+    "MeanIoU": zero_union,
     "BinaryFairness": fairness,
     "BinaryGroupStatRates": group_stat_rates,
     "ROUGEScore": named,

@@ -1,0 +1,157 @@
+"""Which values of drop-in classes are not TorchMetrics', and how that is said."""
+
+import inspect
+import os
+import subprocess
+import sys
+import warnings
+
+import pytest
+import torch
+import torchmetrics as real
+
+import tally.compat.torchmetrics as torchmetrics
+
+CORRECTIONS = torchmetrics.corrections()
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """As if nothing had been warned about."""
+    from tally.compat.torchmetrics import _corrections
+
+    monkeypatch.setattr(_corrections, "_warned", set())
+    yield
+    torchmetrics.corrections(warn=True, off=[])
+
+
+@pytest.mark.parametrize("name", sorted(CORRECTIONS))
+def test_commands_show_the_other_tools_value(name, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(CORRECTIONS[name].command, {})
+    mine, other = map(float, capsys.readouterr().out.split())
+    assert mine == pytest.approx(other, abs=1e-6)
+
+
+def ignoring(**options):
+    metric = torchmetrics.classification.MulticlassRecall(
+        num_classes=2, ignore_index=0, **options
+    )
+    metric.update(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]))
+    return metric.compute()
+
+
+def test_warns_once_for_each_class(fresh):
+    with pytest.warns(torchmetrics.TallyCorrectionWarning, match="follows scikit-learn") as found:
+        assert ignoring() == 0.5
+    assert found[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ignoring()
+
+
+@pytest.mark.parametrize("options", [{"average": "micro"}, {"average": None}])
+def test_does_not_warn_where_nothing_is_corrected(fresh, options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ignoring(**options)
+
+
+def test_warnings_are_switched_off(fresh):
+    assert torchmetrics.corrections(warn=False) == CORRECTIONS
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ignoring()
+
+
+def test_warnings_are_switched_off_from_outside():
+    program = (
+        "import torch, warnings, tally.compat.torchmetrics as t; warnings.simplefilter('error');"
+        "m = t.clustering.NormalizedMutualInfoScore(); x = torch.zeros(4).long();"
+        "m.update(x, x); print(m.compute().item())"
+    )
+    for value, fails in (("0", False), ("1", True)):
+        run = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True,
+            env={**os.environ, "TALLY_CORRECTION_WARNINGS": value},
+        )
+        assert ("TallyCorrectionWarning" in run.stderr) == fails, run.stderr
+
+
+def test_torchmetrics_own_class_is_taken_back(fresh):
+    torchmetrics.corrections(off="MulticlassRecall")
+    assert ignoring() == 0.25
+    metric = torchmetrics.Recall(task="multiclass", num_classes=2)
+    assert type(metric) is real.classification.MulticlassRecall
+    assert isinstance(metric, torchmetrics.classification.MulticlassRecall)
+    torchmetrics.corrections(off=[])
+    assert ignoring() == 0.5
+    with pytest.raises(ValueError, match="expected names of .*, got 'Recal'"):
+        torchmetrics.corrections(off=["Recal"])
+    assert ignoring() == 0.5
+
+
+def same_value(path, options, inputs, **tolerance):
+    values = []
+    for package in (torchmetrics, real):
+        domain, name = path.split(".")
+        metric = getattr(getattr(package, domain), name)(**options)
+        metric.update(*inputs)
+        values.append(metric.compute())
+    torch.testing.assert_close(*values, **tolerance)
+
+
+TABLE = torch.tensor([[20, 5], [7, 18]])
+PAIRS = tuple(index.flatten().repeat_interleave(TABLE.flatten()) for index in torch.tensor(
+    [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
+))
+MASKS = tuple(torch.arange(72).mul(k).reshape(2, 6, 6) % 2 for k in (3, 5))
+
+
+@pytest.mark.parametrize(
+    "path, options, inputs",
+    [
+        ("nominal.CramersV", {"num_classes": 2}, PAIRS),
+        ("nominal.CramersV", {"num_classes": 2, "bias_correction": False}, PAIRS),
+        ("nominal.TschuprowsT", {"num_classes": 2}, PAIRS),
+        ("aggregation.CatMetric", {}, (torch.arange(3),)),
+        ("text.EditDistance", {"reduction": None}, (["rain", "tea"], ["shine", "eat"])),
+        ("clustering.DunnIndex", {"p": 0}, (torch.rand(8, 2), torch.arange(8) % 2)),
+        *(
+            ("segmentation.MeanIoU",
+             {"num_classes": 3, "input_format": "index", "per_class": per_class}, inputs)
+            for per_class in (False, True)
+            for inputs in (MASKS, (torch.zeros(1, 4, 4).long(), torch.ones(1, 4, 4).long()))
+        ),
+        ("detection.PanopticQuality", {"things": {0, 1}, "stuffs": {6, 7}},
+         (torch.tensor([[[[6, 0], [0, 0]], [[0, 0], [7, 0]]]]),) * 2),
+        ("detection.ModifiedPanopticQuality", {"things": {0, 1}, "stuffs": {6, 7}},
+         (torch.tensor([[[[6, 0], [0, 0]], [[0, 0], [7, 0]]]]),) * 2),
+        *(
+            (f"classification.Multilabel{name}", {"num_labels": 3, "thresholds": 5},
+             (torch.rand(20, 3), torch.arange(60).reshape(20, 3) % 2))
+            for name in ("AUROC", "AveragePrecision")
+        ),
+        ("classification.MulticlassAccuracy", {"num_classes": None, "average": "micro"},
+         (torch.tensor([0, 1, 5]), torch.tensor([0, 1, 2]))),
+        ("regression.MeanSquaredError", {"dist_sync_fn": print}, (torch.ones(2), torch.zeros(2))),
+    ],
+)
+def test_conventions(path, options, inputs):
+    same_value(path, options, inputs)
+
+
+def test_signatures():
+    for mine, its in (
+        (torchmetrics.classification.MulticlassAccuracy, real.classification.MulticlassAccuracy),
+        (torchmetrics.MeanMetric, real.MeanMetric),
+    ):
+        assert list(inspect.signature(mine).parameters) == list(inspect.signature(its).parameters)
+
+    class Own(torchmetrics.MeanMetric):
+        def __init__(self, factor=2):
+            super().__init__()
+
+    assert list(inspect.signature(Own).parameters) == ["factor"]
+    assert torchmetrics.__version__ == real.__version__
