@@ -23,7 +23,8 @@ class Correction:
 def _example(imports, reference, module, make, inputs):
     return (
         f"import torch; {imports}; import tally.compat.torchmetrics.{module} as package; "
-        f"metric = package.{make}; metric.update({inputs}); print(float(metric.compute()), {reference})"
+        f"metric = package.{make}; metric.update({inputs}); "
+        f"print(float(metric.compute()), {reference})"
     )
 
 
@@ -76,7 +77,8 @@ CORRECTIONS = {
                  "roc_auc_score([1, 0, 1, 0], [1.0, 1.0, 0.3, 0.2])"),
     ),
     "MultilabelRankingLoss": Correction(
-        "labels of equal score are ordered wrongly; TorchMetrics goes by their order", "scikit-learn",
+        "labels of equal score are ordered wrongly; TorchMetrics goes by their order",
+        "scikit-learn",
         _sklearn("classification", "MultilabelRankingLoss(num_labels=3)",
                  "torch.tensor([[0.5, 0.5, 0.2], [0.3, 0.3, 0.3]]), "
                  "torch.tensor([[1, 0, 0], [0, 1, 0]])",
@@ -156,7 +158,8 @@ def is_off(name):
 def _applies(metric, name):
     if CORRECTIONS[name] is _IGNORED:
         ignored = metric.ignore_index
-        return metric.average == "macro" and ignored is not None and 0 <= ignored < metric.num_classes
+        inside = ignored is not None and 0 <= ignored < metric.num_classes
+        return inside and metric.average == "macro"
     return name != "BinaryAUROC" or metric.thresholds is not None
 
 

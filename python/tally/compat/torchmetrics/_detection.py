@@ -67,8 +67,6 @@ def precision_options(options):
     options = {name: value for name, value in options.items() if value is not None}
     if "max_detection_thresholds" in options:
         options["max_detection_thresholds"] = sorted(options["max_detection_thresholds"])
-    if options["average"] == "micro" and not options["class_metrics"]:
-        return {**options, "average": "macro", "class_agnostic": True}
     return {**options, "class_metrics": True}
 
 

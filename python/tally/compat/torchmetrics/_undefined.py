@@ -56,7 +56,8 @@ def states_of_curves(metric):
 
 def _lacks_some(target, classes, ignored):
     """Whether a class has no sample, or all of them."""
-    target = target.reshape(-1)
+    if target.ndim != 1:
+        target = target.reshape(-1)
     if ignored is not None:
         target = target[target != ignored]
     return classes < 2 or torch.bincount(target.long(), minlength=classes).min().item() == 0
@@ -80,7 +81,7 @@ def _has_nan(value):
 
 def is_undefined(metric, value, target=None):
     """Whether conventions decide a value. `target` is that of a batch."""
-    name, average = metric._real.__name__, getattr(metric, "average", None)
+    name, average = metric._real.__name__, metric.__dict__.get("average")
     if name in ALWAYS or (name in _AVERAGED and average == "macro") or _has_nan(value):
         return True
     if name.endswith(("AUROC", "AveragePrecision")) and metric._has_own_thresholds:
@@ -94,6 +95,7 @@ def is_undefined(metric, value, target=None):
         target = state["target"]
         if target is None:
             return False
+    target = torch.as_tensor(target)
     if name.startswith("Multilabel"):
         return _labels_lack_some(target)
     return _lacks_some(target, metric.num_classes, metric.ignore_index)
@@ -127,9 +129,9 @@ def value_of_states(metric, value):
 
 def value_of_batch(metric, value, args, kwargs):
     """The value of a batch; over ranks, if all give theirs."""
-    if not metric.dist_sync_on_step:
+    if not metric.__dict__["dist_sync_on_step"]:
         target = args[1] if len(args) == 2 else metric._signature.bind(*args, **kwargs).args[1]
-        if not is_undefined(metric, value, torch.as_tensor(target)):
+        if not is_undefined(metric, value, target):
             return value
     try:
         return _own(metric)(*args, **kwargs)
