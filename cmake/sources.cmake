@@ -1092,6 +1092,7 @@ set(TALLY_TESTING_HEADERS
     testing/internal/thread_runner.h
     testing/matchers.h
     testing/metric_laws.h
+    testing/pretend_device.h
     testing/rank.h
     testing/ranks_test.h
     testing/testing.h
@@ -1115,6 +1116,12 @@ set(TALLY_TESTING_SOURCES
     testing/internal/memory_group.cc
     testing/internal/messages.cc
     testing/internal/numerical_gradient.cc
+    testing/internal/pretend_backend.cc
+    testing/internal/pretend_counts.cc
+    testing/internal/pretend_kernel.cc
+    testing/internal/pretend_memory.cc
+    testing/internal/pretend_operators.cc
+    testing/internal/pretend_rules.cc
     testing/internal/rank_process.cc
     testing/internal/rank_state.cc
     testing/internal/runner.cc
@@ -1124,6 +1131,7 @@ set(TALLY_TESTING_SOURCES
     testing/matchers.cc
     testing/metric_laws.cc
     testing/one_process.cc
+    testing/pretend_device.cc
     testing/rank.cc
     testing/thread_ranks.cc)
 
