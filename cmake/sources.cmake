@@ -1092,7 +1092,6 @@ set(TALLY_TESTING_HEADERS
     testing/internal/thread_runner.h
     testing/matchers.h
     testing/metric_laws.h
-    testing/pretend_device.h
     testing/rank.h
     testing/ranks_test.h
     testing/testing.h
@@ -1116,12 +1115,6 @@ set(TALLY_TESTING_SOURCES
     testing/internal/memory_group.cc
     testing/internal/messages.cc
     testing/internal/numerical_gradient.cc
-    testing/internal/pretend_backend.cc
-    testing/internal/pretend_counts.cc
-    testing/internal/pretend_kernel.cc
-    testing/internal/pretend_memory.cc
-    testing/internal/pretend_operators.cc
-    testing/internal/pretend_rules.cc
     testing/internal/rank_process.cc
     testing/internal/rank_state.cc
     testing/internal/runner.cc
@@ -1131,7 +1124,6 @@ set(TALLY_TESTING_SOURCES
     testing/matchers.cc
     testing/metric_laws.cc
     testing/one_process.cc
-    testing/pretend_device.cc
     testing/rank.cc
     testing/thread_ranks.cc)
 
@@ -1144,6 +1136,23 @@ set(TALLY_TESTING_SINGLE_SOURCES
     testing/internal/memory_group.cc
     testing/internal/numerical_gradient.cc
     testing/thread_ranks.cc)
+
+set(TALLY_PRETEND_DEVICE_COMPONENTS
+    sync)
+
+set(TALLY_PRETEND_DEVICE_HEADERS
+    testing/pretend_device.h)
+
+set(TALLY_PRETEND_DEVICE_SOURCES
+    testing/internal/pretend_backend.cc
+    testing/internal/pretend_counts.cc
+    testing/internal/pretend_kernel.cc
+    testing/internal/pretend_memory.cc
+    testing/internal/pretend_operators.cc
+    testing/internal/pretend_rules.cc
+    testing/pretend_device.cc)
+
+set(TALLY_PRETEND_DEVICE_SINGLE_SOURCES)
 
 set(TALLY_CLI_COMPONENTS
     sync

@@ -17,7 +17,8 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / "cmake" / "sources.cmake"
 
-# Which folders make up a component; the next may use those before it.
+# Which folders, or targets of one, make up a component; the next may use those
+# before it.
 COMPONENTS = {
     "sync": ["", "port", "state", "sync"],
     "metrics": ["metrics"],
@@ -28,6 +29,8 @@ COMPONENTS = {
     "losses": ["losses"],
     "training": ["training"],
     "testing": ["testing"],
+    # Whoever links it has the device.
+    "pretend_device": ["testing:pretend_device"],
     "cli": ["cli"],
 }
 FOLDERS = {folder: name for name, folders in COMPONENTS.items() for folder in folders}
@@ -48,8 +51,11 @@ def path(label):
 
 
 def component(label):
-    package = label[2:].partition(":")[0]
-    return FOLDERS.get(package.split("/")[0]) if label.startswith("//") else None
+    if not label.startswith("//"):
+        return None
+    target = label[2:].removesuffix("_private_hdrs")  # tools/tally.bzl
+    package = target.partition(":")[0]
+    return FOLDERS.get(target) or FOLDERS.get(package.split("/")[0])
 
 
 def query():
@@ -123,7 +129,7 @@ def collect(rules):
     """Returns the lists of each component, and those of each example."""
     lists = collections.defaultdict(lambda: collections.defaultdict(set))
     examples = collections.defaultdict(lambda: collections.defaultdict(set))
-    public = set()
+    public, owners = set(), {}
     by_name = {rule.get("name"): rule for rule in rules}
     for label, rule in by_name.items():
         if label.startswith("//examples"):
@@ -140,10 +146,13 @@ def collect(rules):
         for label in values(rule, "deps"):
             if component(label) not in (None, name):
                 lists[name]["COMPONENTS"].add(component(label))
+        headers = {path(label) for label in values(rule, "hdrs")}
+        owners.update(dict.fromkeys(headers, name))
         if is_public(rule):
-            public |= {path(label) for label in values(rule, "hdrs")}
+            public |= headers
     for header in closure(public):
-        lists[component("//" + header.rpartition("/")[0])]["HEADERS"].add(header)
+        owner = owners.get(header) or component("//" + header.rpartition("/")[0])
+        lists[owner]["HEADERS"].add(header)
     return lists, examples
 
 
