@@ -52,6 +52,29 @@ void require_same_type(const AnyState& into, const AnyState& from,
                     c10::demangle(type.name()));
 }
 
+// What was read from a checkpoint goes where the next batch is. Field by field:
+// some are on the CPU wherever inputs are.
+void follow(const StateOps& ops, void* into, const Fields& batch) {
+  const auto is_beside_cpu = [](const Field& field) {
+    return field.kind == Field::Kind::kTensor && field.as_tensor().defined() &&
+           !field.as_tensor().is_cpu();
+  };
+  if (std::none_of(batch.begin(), batch.end(), is_beside_cpu)) return;
+  Fields fields, moving;
+  ops.fields(into, fields);
+  c10::SmallVector<at::Tensor, 8> moved;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const at::Tensor* const own =
+        is_beside_cpu(batch[i]) ? &fields[i].as_tensor() : nullptr;
+    if (own == nullptr || !own->defined() || !own->is_cpu()) continue;
+    moved.push_back(own->to(batch[i].as_tensor().device()));
+    moving.add(fields[i]);
+  }
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    moving[i].as_tensor() = std::move(moved[i]);
+  }
+}
+
 }  // namespace
 
 void AnyState::refuse(const std::type_info& type) const {
@@ -92,6 +115,7 @@ PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
   }
   if (ops.compact) ops.compact(into);
   if (ops.merge_from) {
+    follow(ops, into, from_fields_);
     ops.merge_from(into, from);
   } else {
     ops.fields(into, into_fields_);
