@@ -1,5 +1,6 @@
 #include "tally/sync/exchange/gathered_states.h"
 
+#include <ATen/Context.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 
@@ -10,6 +11,7 @@
 #include <numeric>
 #include <utility>
 
+#include "tally/port/guards.h"
 #include "tally/state/codec.h"
 
 namespace tally::sync::internal {
@@ -22,8 +24,9 @@ constexpr std::int64_t kLeastReducedBytes = std::int64_t{64} << 10;
 // Most payloads need no more memory than they start with.
 constexpr size_t kUsualBytes = 16384;
 // Only these can be left out of a payload.
-constexpr size_t kMaskedFields = 63;
+constexpr size_t kMaskedFields = 62;
 // Beside them in the mask.
+constexpr std::int64_t kOnDevice = std::int64_t{1} << kMaskedFields;
 constexpr std::int64_t kOnAccelerator =
     std::numeric_limits<std::int64_t>::min();
 
@@ -78,8 +81,8 @@ std::int64_t reduced_bytes(int ranks) {
 }
 
 // The payload: for each state its update count, which fields were left out,
-// whether it is on the accelerator, and its fields. In the place of one that
-// was left out is its shape_of().
+// whether it is on a device and on the accelerator, and its fields. In the
+// place of one that was left out is its shape_of().
 EncodedStates encode_states(const std::vector<SyncItem>& items,
                             std::optional<std::int64_t> reduced_bytes,
                             std::optional<c10::Device> accelerator) {
@@ -106,7 +109,9 @@ EncodedStates encode_states(const std::vector<SyncItem>& items,
         fields[f].as_rows() = Rows(shape_of(fields[f].as_rows().tensor()));
       }
     }
-    if (device_of(item) == accelerator) left_out |= kOnAccelerator;
+    const c10::Device place = device_of(item);
+    if (!place.is_cpu()) left_out |= kOnDevice;
+    if (place == accelerator) left_out |= kOnAccelerator;
     encoder.integer(left_out);
     encoder.fields(fields);
   }
@@ -119,8 +124,14 @@ GatheredStates::GatheredStates(const std::vector<SyncItem>& items,
                                const Contributions& all,
                                const Communicator& communicator)
     : items_(items), communicator_(communicator), sequence_(all.sequence) {
+  for (const SyncItem& item : items) places_.push_back(device_of(item));
   for (const std::string_view payload : all.payloads) {
     decode(payload, all.storage);
+  }
+  for (States& states : ranks_) {
+    for (size_t i = 0; i < items_.size(); ++i) {
+      if (!places_[i].is_cpu()) move_to(states[i].fields(), places_[i]);
+    }
   }
   check_large();
 }
@@ -142,9 +153,12 @@ void GatheredStates::decode(std::string_view payload,
                      ? std::exchange(field.as_rows(), Rows()).tensor()
                      : std::exchange(field.as_tensor(), at::Tensor()));
     }
-    // The payload does not say where states live: as here.
-    const c10::Device device = device_of(items_[i]);
-    if (!device.is_cpu()) move_to(fields, device);
+    // Without data here, what the others compute on their devices is computed
+    // on the one of this rank, so that the bits are the same.
+    if ((left_out & kOnDevice) != 0 && items_[i].update_count == 0 &&
+        at::hasCUDA()) {
+      places_[i] = port::Devices(c10::kCUDA).getDevice();
+    }
   }
 }
 
@@ -351,7 +365,7 @@ at::Tensor GatheredStates::all_rows(Large& large) const {
 
 void GatheredStates::complete(States& states) {
   for (Large& large : large_) {
-    const c10::Device device = device_of(items_[large.item]);
+    const c10::Device device = places_[large.item];
     const Fields fields = states[large.item].fields();
     const Field& field = fields[large.field];
     if (field.kind == Field::Kind::kRows) {

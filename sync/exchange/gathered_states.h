@@ -83,6 +83,7 @@ class GatheredStates {
   const std::vector<SyncItem>& items_;
   const Communicator& communicator_;
   std::int64_t sequence_;
+  std::vector<c10::Device> places_;  // of the items' states, once merged
   std::vector<States> ranks_;
   std::vector<std::int64_t> counts_;
   std::vector<Large> large_;
