@@ -9,37 +9,27 @@ import functools
 import inspect
 import json
 import os
-import sys
 import warnings
 
 import pytest
 import tally.compat.torchmetrics
 import torch
-from tally.compat.torchmetrics import _drop_in, _functions, _mirror
+from tally.compat.torchmetrics import _drop_in, _mirror
 from torchmetrics.utilities import imports
 
 _met = []
 
 
-def _noting(function):
-    @functools.wraps(function)
-    def noted(*args, **kwargs):
-        _met.append(function.__name__)
-        return function(*args, **kwargs)
+def _note_functions():
+    """Of which the pairwise ones have no class that notes them."""
+    for real, mine in _mirror.FUNCTIONS.items():
 
-    return noted
+        @functools.wraps(mine)
+        def noted(*args, _function=mine, **kwargs):
+            _met.append(_function.__name__)
+            return _function(*args, **kwargs)
 
-
-def _substitute():
-    functions = {real: _noting(mine) for real, mine in _functions.FUNCTIONS.items()}
-    for module in list(sys.modules.values()):
-        if not getattr(module, "__name__", "").startswith("torchmetrics"):
-            continue
-        for name, value in list(vars(module).items()):
-            if isinstance(value, type) and value in _mirror.CLASSES:
-                setattr(module, name, _mirror.CLASSES[value])
-            elif inspect.isfunction(value) and value in functions:
-                setattr(module, name, functions[value])
+        _mirror.FUNCTIONS[real] = noted
 
 
 def _note_objects():
@@ -55,8 +45,9 @@ def _note_objects():
         setattr(_drop_in.DropIn, name, noted)
 
 
-_substitute()
+_note_functions()
 _note_objects()
+tally.compat.torchmetrics.install()
 
 # Its tests of ClusterAccuracy are skipped without that package, which Tally needs not.
 imports._TORCH_LINEAR_ASSIGNMENT_AVAILABLE = True
@@ -69,7 +60,7 @@ def _write(line):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Functional forms of metrics are TorchMetrics' own code: counted, and not run."""
+    """Functional forms are those of classes, or TorchMetrics' own: counted, and not run."""
     functional = [
         item for item in items
         if "functional" in item.name.partition("[")[0] and "/pairwise/" not in item.nodeid

@@ -20,6 +20,7 @@ from tally.compat.torchmetrics._corrections import (  # noqa: F401
     TallyCorrectionWarning,
     corrections,
 )
+from tally.compat.torchmetrics._install import install, uninstall  # noqa: F401
 
 __version__ = _real.__version__
 

@@ -10,8 +10,19 @@ def _is_mine(metric):
     return any(isinstance(each, DropIn) for each in metric.modules())
 
 
-class MetricCollection(torchmetrics.MetricCollection):
+class _Kind(type(torchmetrics.MetricCollection)):
+    """Collections of TorchMetrics are some, too: those made before install()."""
+
+    def __instancecheck__(cls, instance):
+        return super().__instancecheck__(instance) or (
+            cls is MetricCollection and isinstance(instance, cls._real)
+        )
+
+
+class MetricCollection(torchmetrics.MetricCollection, metaclass=_Kind):
     """As TorchMetrics'. Drop-in metrics share no states, also where groups are given."""
+
+    _real = torchmetrics.MetricCollection
 
     def _init_compute_groups(self):
         super()._init_compute_groups()

@@ -8,6 +8,7 @@ import warnings
 import torch
 import torchmetrics
 from torch import Tensor
+from torch.nn.modules.module import _has_any_global_hook
 from torchmetrics.utilities.exceptions import TorchMetricsUserError
 from torchmetrics.utilities.prints import rank_zero_warn
 
@@ -65,6 +66,9 @@ class DropIn(AddedStates):
 
     # Whether values that are undefined are TorchMetrics' of the states that it would have.
     _has_states = False
+
+    # Whether one element of a result has no dimension.
+    _squeezes = True
 
     # Whether it is on the list of corrections.
     _is_corrected = False
@@ -203,7 +207,10 @@ class DropIn(AddedStates):
         return value
 
     def __call__(self, *args, **kwargs):
-        """forward(), without hooks."""
+        """forward(), with the hooks that there are."""
+        fields = self.__dict__
+        if fields["_forward_hooks"] or fields["_forward_pre_hooks"] or _has_any_global_hook():
+            return super().__call__(*args, **kwargs)
         return self.forward(*args, **kwargs)
 
     def _carefully(self, call, args, kwargs):
@@ -333,7 +340,13 @@ class DropIn(AddedStates):
         return bool(available()) if callable(available) else False
 
     def _given_out(self, value):
-        return _squeezed(self._result(value))
+        value = self._result(value)
+        return _squeezed(value) if self._squeezes else value
+
+    def value_of_function(self):
+        """As compute(), in the form in which TorchMetrics' function gives it."""
+        self.__dict__["_squeezes"] = False
+        return self.compute()
 
     def _result(self, value):
         return _table.parts(self, value)
@@ -463,6 +476,10 @@ class DropIn(AddedStates):
         return state | {"_reductions": self._added(self._reductions)}
 
     def __setstate__(self, state):
+        if "_tally" not in state:  # of TorchMetrics' class, kept before install()
+            self.__class__ = type(self)._real
+            self.__setstate__(state)
+            return
         self.__dict__.update(state)
         self.__dict__["_reductions"] = {_STATE: self._merged, **state["_reductions"]}
         self._sign()
@@ -476,17 +493,18 @@ class _Chosen(abc.ABCMeta):
 
     def __call__(cls, *args, **kwargs):
         real = cls._real
-        if cls.__bases__ == (DropIn, real) and not _takes(real, args, kwargs):
+        if cls.__bases__ == (DropIn, real) and not takes(real, args, kwargs):
             return real(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 
     def __instancecheck__(cls, instance):
         return super().__instancecheck__(instance) or (
-            cls.__bases__ == (DropIn, cls._real) and type(instance) is cls._real
+            cls.__bases__ == (DropIn, cls._real) and isinstance(instance, cls._real)
         )
 
 
-def _takes(real, args, kwargs):
+def takes(real, args, kwargs):
+    """Whether Tally's class takes a constructor's arguments."""
     name = real.__name__
     try:
         given = _arguments(real, args, kwargs)

@@ -1,12 +1,19 @@
-"""Functions in the places of TorchMetrics'."""
+"""Functions in the places of TorchMetrics': the values of the classes of this package."""
 
 import functools
+import inspect
+import threading
+import types
 
+import torch
 import torchmetrics.functional
 
 from tally import functional
+from tally.compat.torchmetrics import _corrections
+from tally.compat.torchmetrics._drop_in import takes
+from tally.compat.torchmetrics._fitting import known_options, without_self
 
-_NAMES = (
+_PAIRWISE = (
     "pairwise_cosine_similarity",
     "pairwise_euclidean_distance",
     "pairwise_linear_similarity",
@@ -14,8 +21,29 @@ _NAMES = (
     "pairwise_minkowski_distance",
 )
 
+# Functions of another name than their class.
+_NAMED = {
+    "retrieval_average_precision": "RetrievalMAP",
+    "retrieval_reciprocal_rank": "RetrievalMRR",
+    "word_information_lost": "WordInfoLost",
+    "word_information_preserved": "WordInfoPreserved",
+}
 
-def _in_place_of(real):
+# Functions that have a value for each sample or image where a class has the mean, or
+# count outputs by the shape of their inputs.
+_LEFT_DOMAINS = ("audio", "image", "segmentation", "shape")
+_LEFT = {"concordance_corrcoef", "fleiss_kappa", "log_cosh_error"}
+
+# What a class takes beside the parameters of a function, which is of one query.
+_QUERY = "indexes"
+
+
+def _renamed(real, function):
+    function.__module__ = real.__module__.replace("torchmetrics", "tally.compat.torchmetrics", 1)
+    return function
+
+
+def _pairwise(real):
     mine = getattr(functional, real.__name__)
 
     @functools.wraps(real)
@@ -26,11 +54,121 @@ def _in_place_of(real):
             real(*args, **kwargs)  # in TorchMetrics' words, if it refuses them too
             raise
 
-    function.__module__ = real.__module__.replace("torchmetrics", "tally.compat.torchmetrics", 1)
-    return function
+    return _renamed(real, function)
 
 
-FUNCTIONS = {
-    real: _in_place_of(real)
-    for real in (getattr(torchmetrics.functional, name) for name in _NAMES)
-}
+def _fits(real, cls):
+    """Whether a function's parameters are its class' inputs and options."""
+    if real.__module__.split(".")[2] in _LEFT_DOMAINS or real.__name__ in _LEFT:
+        return False
+    inputs = [name for name in without_self(cls._real.update).parameters if name != _QUERY]
+    own = without_self(cls._real.__init__).parameters
+    options = {*own, *known_options(cls._real)}  # some are among the constructor's keywords
+    names = list(inspect.signature(real).parameters)
+    needed = {
+        name for name, each in own.items()
+        if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD
+    }
+    return (
+        names[: len(inputs)] == inputs
+        and set(names[len(inputs):]) <= options
+        and needed <= set(names)
+        and not {"args", "kwargs"} & set(names)
+    )
+
+
+def _needs_torchmetrics(inputs, is_corrected):
+    """Whether gradients are asked for, or values of another kind of number."""
+    tensors = [each for each in inputs if isinstance(each, torch.Tensor)]
+    if torch.is_grad_enabled() and any(each.requires_grad for each in tensors):
+        return True
+    return not is_corrected and any(
+        each.is_floating_point() and each.dtype != torch.float32 for each in tensors
+    )
+
+
+@functools.lru_cache(maxsize=128, typed=True)
+def _kept_metric(cls, thread, device, dtype, **options):
+    """Construction costs more than the rest: a metric for each thread and its options."""
+    return cls(**options, sync_on_compute=False).to(device)
+
+
+def _metric(cls, inputs, options):
+    """One without data."""
+    devices = [each.device for each in inputs if isinstance(each, torch.Tensor)]
+    device = devices[0] if devices else torch.device("cpu")
+    if not all(each is None or isinstance(each, (str, int, float)) for each in options.values()):
+        return cls(**options, sync_on_compute=False).to(device)
+    metric = _kept_metric(
+        cls, threading.get_ident(), device, torch.get_default_dtype(), **options
+    )
+    metric.reset()
+    return metric
+
+
+def _of_class(real, cls):
+    """The value of a metric of one update."""
+    signature = inspect.signature(real)
+    accepted = without_self(cls._real.update).parameters
+    count = len(accepted) - (_QUERY in accepted)
+    name = cls._real.__name__
+
+    @functools.wraps(real)
+    def function(*args, **kwargs):
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError:
+            return real(*args, **kwargs)
+        bound.apply_defaults()
+        given = list(bound.arguments.values())
+        inputs = given[:count]
+        options = dict(list(bound.arguments.items())[count:])
+        is_corrected = name in _corrections.CORRECTIONS
+        if _needs_torchmetrics(inputs, is_corrected) or not takes(cls._real, (), options):
+            return real(*args, **kwargs)
+        try:
+            metric = _metric(cls, inputs, options)
+            if _QUERY in accepted:
+                metric.update(*inputs, indexes=torch.zeros_like(inputs[1], dtype=torch.long))
+            else:
+                metric.update(*inputs)
+            value = metric.value_of_function()
+            metric.reset()
+            return value
+        except (ValueError, TypeError, IndexError, RuntimeError, AttributeError):
+            return real(*args, **kwargs)  # in TorchMetrics' words, if it refuses them too
+
+    return _renamed(real, function)
+
+
+def _in_scope(real, by_name):
+    """A function such as accuracy(task=...), which calls those of this package."""
+    scope = {**real.__globals__, **by_name}
+    function = types.FunctionType(
+        real.__code__, scope, real.__name__, real.__defaults__, real.__closure__
+    )
+    function.__kwdefaults__ = real.__kwdefaults__
+    return _renamed(real, functools.update_wrapper(function, real))
+
+
+def functions_of(classes):
+    """Functions by TorchMetrics' own; `classes` are this package's by theirs."""
+    names = {cls.__name__.lower(): cls for cls in classes.values()}
+    domains = filter(inspect.ismodule, vars(torchmetrics.functional).values())
+    public = [
+        value for module in (torchmetrics.functional, *domains)
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and not name.startswith("_")
+    ]
+    found = {real: _pairwise(real) for real in public if real.__name__ in _PAIRWISE}
+    for real in public:
+        name = real.__name__
+        cls = names.get(_NAMED.get(name, name.replace("_", "")).lower())
+        if cls is not None and real not in found and _fits(real, cls):
+            found[real] = _of_class(real, cls)
+    by_name = {real.__name__: mine for real, mine in found.items()}
+    for real in public:
+        calls_others = "task" in inspect.signature(real).parameters
+        if calls_others or real.__module__.endswith("._deprecated"):
+            found[real] = _in_scope(real, by_name)
+    return found

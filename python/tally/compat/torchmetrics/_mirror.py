@@ -16,7 +16,7 @@ from tally.compat.torchmetrics import _table
 from tally.compat.torchmetrics._collections import MetricCollection
 from tally.compat.torchmetrics._drop_in import drop_in
 from tally.compat.torchmetrics._fitting import fits
-from tally.compat.torchmetrics._functions import FUNCTIONS
+from tally.compat.torchmetrics._functions import functions_of
 
 _HERE = "tally.compat.torchmetrics"
 
@@ -50,6 +50,7 @@ def _classes():
 
 
 CLASSES = _classes()
+FUNCTIONS = functions_of(CLASSES)
 _BY_NAME = {real.__name__: mine for real, mine in CLASSES.items()}
 
 
@@ -82,13 +83,15 @@ def replaced(value):
         return value
     if value in CLASSES:
         return CLASSES[value]
-    if value is torchmetrics.MetricCollection:
+    if value is MetricCollection._real:
         return MetricCollection
     if (
         issubclass(value, _ClassificationTaskWrapper)
         and value is not _ClassificationTaskWrapper
         and "__new__" in value.__dict__
     ):
+        if value in _dispatchers.values():
+            return value  # installed
         if value not in _dispatchers:
             _dispatchers[value] = _dispatcher(value)
         return _dispatchers[value]

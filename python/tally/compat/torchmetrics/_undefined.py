@@ -122,7 +122,7 @@ def value_of_states(metric, value):
         setattr(own, name, state)
     own._update_count, own._to_sync = metric._update_count, False
     try:
-        return own.compute()
+        return own.compute() if metric._squeezes else own.compute.__wrapped__()
     except IndexError:  # a label without a counted position
         return value
 
