@@ -655,3 +655,43 @@ def test_lightning_logs_them(tmp_path):
     torch.testing.assert_close(trainer.callback_metrics["accuracy"], expected)
     f1 = real.classification.MulticlassF1Score(num_classes=5)(scores, CLASSES)
     torch.testing.assert_close(trainer.callback_metrics["MulticlassF1Score"], f1)
+
+
+def of_nothing(package, name, kind, options, call):
+    """The value where all is ignored, or nothing came."""
+    metric = getattr(package.classification, kind + name)(**options)
+    shape = (4, 3) if kind == "Multilabel" else (4,)
+    preds = torch.rand(4, 3) if kind != "Binary" else torch.rand(4)
+    if call == "forward":
+        return metric(preds, torch.full(shape, -1))
+    if call == "update":
+        metric.update(preds, torch.full(shape, -1))
+    return metric.compute()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("call", ["forward", "update", "compute"])
+@pytest.mark.parametrize("kind", ["Binary", "Multiclass", "Multilabel"])
+@pytest.mark.parametrize("name", [
+    "Accuracy", "F1Score", "HammingDistance", "JaccardIndex", "MatthewsCorrCoef", "Precision",
+    "Recall", "Specificity",
+])
+def test_counts_of_nothing_are_torchmetrics(name, kind, call):
+    for zero in (0, 1):
+        options = {"ignore_index": -1}
+        if name != "MatthewsCorrCoef" and (name != "Accuracy"):
+            options["zero_division"] = zero
+        if kind != "Binary":
+            options["num_classes" if kind == "Multiclass" else "num_labels"] = 3
+        if kind != "Binary" and name not in ("MatthewsCorrCoef",):
+            options["average"] = "macro"
+        torch.testing.assert_close(
+            of_nothing(torchmetrics, name, kind, options, call),
+            of_nothing(real, name, kind, options, call), equal_nan=True,
+        )
+
+
+def test_explicit_zero_division_holds_where_all_is_ignored():
+    metric = torchmetrics.classification.BinaryPrecision(zero_division=1, ignore_index=-1)
+    metric.update(torch.rand(4), torch.full((4,), -1))
+    assert metric.compute() == 1

@@ -67,6 +67,9 @@ class DropIn(AddedStates):
     # Whether values that are undefined are TorchMetrics' of the states that it would have.
     _has_states = False
 
+    # Whether it is one of counts, of which there may be none.
+    _is_count = False
+
     # Whether one element of a result has no dimension.
     _squeezes = True
 
@@ -201,7 +204,7 @@ class DropIn(AddedStates):
             value = self._carefully(self._tally.forward, args, kwargs)
         fields["_update_count"] += 1
         value = self._given_out(value)
-        if self._has_states:
+        if self._has_states or (self._is_count and self.ignore_index is not None):
             value = _undefined.value_of_batch(self, value, args, kwargs)
         fields["_forward_cache"] = value
         return value
@@ -309,6 +312,9 @@ class DropIn(AddedStates):
                 value = _undefined.value_of_states(self, value)
         else:
             value = self._value(syncs)
+            if self._is_count and _undefined.has_nan(value):
+                with self._synced(syncs):
+                    value = _undefined.value_of_counts(self, value)
         if self.compute_with_cache:
             fields["_computed"] = value
         return value
@@ -533,6 +539,7 @@ def drop_in(real):
         "_guesses": ".classification" in real.__module__,
         "__signature__": without_self(real.__init__),
         "_is_corrected": name in _corrections.CORRECTIONS,
+        "_is_count": name in _undefined.COUNTS,
         "_has_states": name in _undefined.CLASSES,
         **_table.METHODS.get(name, {}),
     }

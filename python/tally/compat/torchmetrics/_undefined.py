@@ -14,6 +14,17 @@ _ALWAYS = (
 _IF_UNDEFINED = ("AUROC", "AveragePrecision", "PrecisionRecallCurve", "ROC")
 _KINDS = ("Binary", "Multiclass", "Multilabel")
 
+# Counts, of which there may be none at all.
+COUNTS = {
+    kind + name
+    for kind in _KINDS
+    for name in (
+        "Accuracy", "CohenKappa", "ExactMatch", "F1Score", "FBetaScore", "HammingDistance",
+        "JaccardIndex", "MatthewsCorrCoef", "NegativePredictiveValue", "Precision", "Recall",
+        "Specificity",
+    )
+}
+
 # Curves of which the mean is asked for.
 _AVERAGED = ("MulticlassPrecisionRecallCurve", "MulticlassROC")
 
@@ -70,7 +81,8 @@ def _labels_lack_some(target):
     )
 
 
-def _has_nan(value):
+def has_nan(value):
+    """Whether a part of a result is NaN."""
     if isinstance(value, torch.Tensor):
         if not value.ndim:
             number = value.item()
@@ -82,7 +94,7 @@ def _has_nan(value):
 def is_undefined(metric, value, target=None):
     """Whether conventions decide a value. `target` is that of a batch."""
     name, average = metric._real.__name__, metric.__dict__.get("average")
-    if name in ALWAYS or (name in _AVERAGED and average == "macro") or _has_nan(value):
+    if name in ALWAYS or (name in _AVERAGED and average == "macro") or has_nan(value):
         return True
     if name.endswith(("AUROC", "AveragePrecision")) and metric._has_own_thresholds:
         return True
@@ -110,6 +122,21 @@ def _own(metric):
     return own.to(metric._device)
 
 
+def value_of_counts(metric, value):
+    """The value of counts, which is NaN: TorchMetrics' of none, if there are none."""
+    states = metric._tally.metric_state.values()
+    if any(state is not None and bool(state.any()) for state in states):
+        return value
+    if metric.__dict__.get("multidim_average") == "samplewise" and metric._update_count:
+        return value
+    return _computed(metric, _own(metric))
+
+
+def _computed(metric, own):
+    own._update_count, own._to_sync = metric._update_count, False
+    return own.compute() if metric._squeezes else own.compute.__wrapped__()
+
+
 def value_of_states(metric, value):
     """The value of what is accumulated: `value`, if nothing is undefined in it."""
     if not is_undefined(metric, value):
@@ -120,18 +147,24 @@ def value_of_states(metric, value):
     own = _own(metric)
     for name, state in states.items():
         setattr(own, name, state)
-    own._update_count, own._to_sync = metric._update_count, False
     try:
-        return own.compute() if metric._squeezes else own.compute.__wrapped__()
+        return _computed(metric, own)
     except IndexError:  # a label without a counted position
         return value
+
+
+def _all_ignored(metric, target):
+    return bool((torch.as_tensor(target) == metric.ignore_index).all())
 
 
 def value_of_batch(metric, value, args, kwargs):
     """The value of a batch; over ranks, if all give theirs."""
     if not metric.__dict__["dist_sync_on_step"]:
         target = args[1] if len(args) == 2 else metric._signature.bind(*args, **kwargs).args[1]
-        if not is_undefined(metric, value, target):
+        counts = metric._real.__name__ in COUNTS
+        if not (has_nan(value) if counts else is_undefined(metric, value, target)):
+            return value
+        if counts and not _all_ignored(metric, target):
             return value
     try:
         return _own(metric)(*args, **kwargs)
