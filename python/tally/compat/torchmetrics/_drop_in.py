@@ -8,7 +8,7 @@ import warnings
 import torch
 import torchmetrics
 from torch import Tensor
-from torch.nn.modules.module import _has_any_global_hook
+from torch.nn.modules.module import _global_forward_hooks, _global_forward_pre_hooks
 from torchmetrics.utilities.exceptions import TorchMetricsUserError
 from torchmetrics.utilities.prints import rank_zero_warn
 
@@ -109,6 +109,7 @@ class DropIn(AddedStates):
         fields["_has_own_thresholds"] = isinstance(given.get("thresholds"), (list, Tensor))
         fields["_persistent"] = {_STATE: False}
         fields["_reductions"] = {_STATE: self._merged}
+        fields["_may_ignore_all"] = self._is_count and self.ignore_index is not None
         self._make()
         self._sign()
         fields["_defaults"] = OwnStates({_STATE: self._tally._held.serialize()})
@@ -204,7 +205,7 @@ class DropIn(AddedStates):
             value = self._carefully(self._tally.forward, args, kwargs)
         fields["_update_count"] += 1
         value = self._given_out(value)
-        if self._has_states or (self._is_count and self.ignore_index is not None):
+        if self._has_states or (fields["_may_ignore_all"] and _undefined.has_nan(value)):
             value = _undefined.value_of_batch(self, value, args, kwargs)
         fields["_forward_cache"] = value
         return value
@@ -212,7 +213,10 @@ class DropIn(AddedStates):
     def __call__(self, *args, **kwargs):
         """forward(), with the hooks that there are."""
         fields = self.__dict__
-        if fields["_forward_hooks"] or fields["_forward_pre_hooks"] or _has_any_global_hook():
+        if (
+            fields["_forward_hooks"] or fields["_forward_pre_hooks"]
+            or _global_forward_hooks or _global_forward_pre_hooks
+        ):
             return super().__call__(*args, **kwargs)
         return self.forward(*args, **kwargs)
 

@@ -88,7 +88,7 @@ def has_nan(value):
             number = value.item()
             return number != number
         return value.is_floating_point() and bool(value.isnan().any())
-    return any(map(_has_nan, value))
+    return any(map(has_nan, value))
 
 
 def is_undefined(metric, value, target=None):
