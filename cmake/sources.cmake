@@ -1219,7 +1219,8 @@ set(TALLY_EXAMPLES
     data_parallel
     digits
     eval_loop
-    rare_classes)
+    rare_classes
+    training_loop)
 
 set(TALLY_EXAMPLE_CLIP_COMPONENTS
     sync
@@ -1297,3 +1298,13 @@ set(TALLY_EXAMPLE_RARE_CLASSES_COMPONENTS
 set(TALLY_EXAMPLE_RARE_CLASSES_SOURCES
     examples/digits/data.cc
     examples/rare_classes/rare_classes.cc)
+
+set(TALLY_EXAMPLE_TRAINING_LOOP_COMPONENTS
+    sync
+    metrics
+    sinks
+    losses
+    training)
+
+set(TALLY_EXAMPLE_TRAINING_LOOP_SOURCES
+    examples/training_loop.cc)
