@@ -86,18 +86,13 @@ void prepare_tensor(const Field& into, const Field& from, const char* owner) {
     from.replaces = true;
     return;
   }
-  const bool same_place = a.device() == b.device();
   TORCH_CHECK_VALUE(
       a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() &&
-          (same_place || a.is_cpu()),
+          a.device() == b.device(),
       owner, ": state '", into.name, "' holds ", a.scalar_type(), " ",
       a.sizes(), " on ", a.device(), ", expected the same, got ",
       b.scalar_type(), " ", b.sizes(), " on ", b.device());
-  if (!same_place) {
-    // What was read from a checkpoint goes where the next batch is.
-    b = merged(a.to(b.device()), b, into.merge);
-    from.replaces = true;
-  } else if (!merges_in_place(a, b, into.merge)) {
+  if (!merges_in_place(a, b, into.merge)) {
     b = merged(a, b, into.merge);
     from.replaces = true;
   }

@@ -65,13 +65,10 @@ at::Tensor fresh_copy(const at::Tensor& tensor) {
 namespace tally {
 namespace {
 
-// Both as tensors on the device of the one that is a tensor already.
+// Operators take one on the CPU beside one on a device as a number, without a
+// copy.
 std::pair<at::Tensor, at::Tensor> tensors(const Number& a, const Number& b) {
-  at::Tensor left = a.tensor();
-  at::Tensor right = b.tensor();
-  if (a.is_plain()) left = left.to(right.device());
-  if (b.is_plain()) right = right.to(left.device());
-  return {left, right};
+  return {a.tensor(), b.tensor()};
 }
 
 template <class T>
@@ -132,7 +129,8 @@ Number Number::multiply(const Number& a, const Number& b) {
 
 Number Number::divide(const Number& a, const Number& b) {
   auto [x, y] = tensors(a, b);
-  return Number(x.div(y));
+  // By a number, CUDA multiplies by its inverse.
+  return Number(x.div(y.to(x.is_cpu() ? y.device() : x.device())));
 }
 
 Number min(const Number& a, const Number& b) {

@@ -85,8 +85,7 @@ void Rows::check_append(const Rows& other, const char* owner,
   const at::Tensor& a = example();
   const at::Tensor& b = other.example();
   TORCH_CHECK_VALUE(a.scalar_type() == b.scalar_type() &&
-                        (a.device() == b.device() || a.is_cpu()) &&
-                        same_row_shape(a, b),
+                        a.device() == b.device() && same_row_shape(a, b),
                     owner, ": state '", field, "' holds rows of ", describe(a),
                     ", got ", describe(b));
 }
@@ -98,12 +97,8 @@ void Rows::reserve_for(const Rows& other) {
     return;
   }
   const std::int64_t needed = size_ + other.size_;
-  // Rows that were read from a checkpoint go where the next batch is.
-  const bool moves = buffer_.defined() && other.buffer_.defined() &&
-                     buffer_.is_cpu() && !other.buffer_.is_cpu();
-  if (buffer_.defined() && needed <= capacity_ && !moves) return;
-  const at::Tensor& example =
-      buffer_.defined() && !moves ? buffer_ : other.buffer_;
+  if (buffer_.defined() && needed <= capacity_) return;
+  const at::Tensor& example = buffer_.defined() ? buffer_ : other.buffer_;
   const std::int64_t capacity =
       std::max({needed, 2 * capacity_, kFirstCapacity});
   std::vector<std::int64_t> sizes = example.sizes().vec();

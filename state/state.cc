@@ -4,6 +4,7 @@
 #include <c10/util/Type.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "tally/state/joined.h"
 #include "tally/state/state_key.h"
@@ -52,27 +53,55 @@ void require_same_type(const AnyState& into, const AnyState& from,
                     c10::demangle(type.name()));
 }
 
-// What was read from a checkpoint goes where the next batch is. Field by field:
-// some are on the CPU wherever inputs are.
-void follow(const StateOps& ops, void* into, const Fields& batch) {
-  const auto is_beside_cpu = [](const Field& field) {
-    return field.kind == Field::Kind::kTensor && field.as_tensor().defined() &&
-           !field.as_tensor().is_cpu();
-  };
-  if (std::none_of(batch.begin(), batch.end(), is_beside_cpu)) return;
-  Fields fields, moving;
-  ops.fields(into, fields);
-  c10::SmallVector<at::Tensor, 8> moved;
+bool is_beside_cpu(const at::Tensor& tensor) {
+  return tensor.defined() && !tensor.is_cpu();
+}
+
+// The tensor that a field is, or that its rows are.
+at::Tensor tensor_of(const Field& field) {
+  if (field.kind == Field::Kind::kTensor) return field.as_tensor();
+  return field.kind == Field::Kind::kRows ? field.as_rows().tensor()
+                                          : at::Tensor();
+}
+
+bool any_beside_cpu(const Fields& fields) {
+  return std::any_of(fields.begin(), fields.end(), [](const Field& field) {
+    return field.kind == Field::Kind::kTensor ? is_beside_cpu(field.as_tensor())
+                                              : is_beside_cpu(tensor_of(field));
+  });
+}
+
+// What was read from a checkpoint goes where the next batch is, whose merge
+// with it `from` then is. Field by field: some are on the CPU wherever inputs
+// are. Returns whether anything had to go; it goes in a copy, as the merge may
+// still be refused.
+bool merge_where_batch_is(const StateOps& ops, const void* into, void* from,
+                          const Fields& batch, const char* owner) {
+  const std::unique_ptr<void, void (*)(void*)> moved(ops.copy(into),
+                                                     ops.destroy);
+  Fields fields;
+  ops.fields(moved.get(), fields);
+  bool goes = false;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    const at::Tensor* const own =
-        is_beside_cpu(batch[i]) ? &fields[i].as_tensor() : nullptr;
-    if (own == nullptr || !own->defined() || !own->is_cpu()) continue;
-    moved.push_back(own->to(batch[i].as_tensor().device()));
-    moving.add(fields[i]);
+    const at::Tensor own = tensor_of(fields[i]);
+    const at::Tensor other = tensor_of(batch[i]);
+    if (!own.defined() || !own.is_cpu() || !is_beside_cpu(other)) continue;
+    goes = true;
+    if (fields[i].kind == Field::Kind::kRows) {
+      fields[i].as_rows() = fields[i].as_rows().to(other.device());
+    } else {
+      fields[i].as_tensor() = own.to(other.device());
+    }
   }
-  for (std::size_t i = 0; i < moved.size(); ++i) {
-    moving[i].as_tensor() = std::move(moved[i]);
+  if (!goes) return false;
+  if (ops.merge_from) {
+    ops.merge_from(moved.get(), from);
+  } else {
+    prepare_merge(fields, batch, owner);
+    commit_merge(fields, batch);
+    ops.swap(moved.get(), from);
   }
+  return true;
 }
 
 }  // namespace
@@ -107,15 +136,18 @@ PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
     }
     return;
   }
-  if (intake || !ops.merge_from) ops.fields(from, from_fields_);
+  ops.fields(from, from_fields_);
   if (intake) {
     detach(from_fields_);
     if (intake->to_cpu) move_to(from_fields_, at::kCPU);
     if (ops.merge_from) unshare(from_fields_);
   }
   if (ops.compact) ops.compact(into);
+  if (any_beside_cpu(from_fields_) &&
+      merge_where_batch_is(ops, into, from, from_fields_, owner)) {
+    return;
+  }
   if (ops.merge_from) {
-    follow(ops, into, from_fields_);
     ops.merge_from(into, from);
   } else {
     ops.fields(into, into_fields_);
@@ -126,7 +158,7 @@ PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
 void PendingMerge::commit() {
   if (ops_->parts) {
     for (PendingMerge& part : parts_) part.commit();
-  } else if (ops_->merge_from) {
+  } else if (into_fields_.size() == 0) {  // `from` is the merge
     ops_->swap(into_, from_);
   } else {
     commit_merge(into_fields_, from_fields_);

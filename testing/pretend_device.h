@@ -12,7 +12,7 @@
 /// Tensors there carry addresses that the CPU cannot read, so that code that
 /// reads `data_ptr()` dies where it would with a GPU. Kernels are the CPU's.
 /// What CUDA refuses is refused: tensors on two devices, products of matrices
-/// of integers, operators without a kernel. Programs that link it have the
+/// of integers, operators without a kernel. Programs that call it have the
 /// device from the start. It needs a LibTorch for the CPU.
 namespace tally::testkit {
 
@@ -38,7 +38,8 @@ struct DeviceCounts {
   std::int64_t unordered_sums = 0;
   std::int64_t items = 0;           ///< item() and synchronizations: wait
   std::int64_t copies_to_host = 0;  ///< wait
-  /// From memory that is not pinned: wait.
+  /// Wait: memory cannot be pinned here, so copies that CUDA would only queue
+  /// count, too.
   std::int64_t copies_to_device = 0;
   /// Operators with results whose size the host must learn: wait.
   std::int64_t sizes = 0;

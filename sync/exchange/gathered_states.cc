@@ -26,7 +26,7 @@ constexpr size_t kUsualBytes = 16384;
 // Only these can be left out of a payload.
 constexpr size_t kMaskedFields = 62;
 // Beside them in the mask.
-constexpr std::int64_t kOnDevice = std::int64_t{1} << kMaskedFields;
+constexpr std::int64_t kOnCuda = std::int64_t{1} << kMaskedFields;
 constexpr std::int64_t kOnAccelerator =
     std::numeric_limits<std::int64_t>::min();
 
@@ -81,8 +81,8 @@ std::int64_t reduced_bytes(int ranks) {
 }
 
 // The payload: for each state its update count, which fields were left out,
-// whether it is on a device and on the accelerator, and its fields. In the
-// place of one that was left out is its shape_of().
+// whether it is on a GPU and on the accelerator, and its fields. In the place
+// of one that was left out is its shape_of().
 EncodedStates encode_states(const std::vector<SyncItem>& items,
                             std::optional<std::int64_t> reduced_bytes,
                             std::optional<c10::Device> accelerator) {
@@ -110,7 +110,7 @@ EncodedStates encode_states(const std::vector<SyncItem>& items,
       }
     }
     const c10::Device place = device_of(item);
-    if (!place.is_cpu()) left_out |= kOnDevice;
+    if (place.is_cuda()) left_out |= kOnCuda;
     if (place == accelerator) left_out |= kOnAccelerator;
     encoder.integer(left_out);
     encoder.fields(fields);
@@ -155,7 +155,7 @@ void GatheredStates::decode(std::string_view payload,
     }
     // Without data here, what the others compute on their devices is computed
     // on the one of this rank, so that the bits are the same.
-    if ((left_out & kOnDevice) != 0 && items_[i].update_count == 0 &&
+    if ((left_out & kOnCuda) != 0 && items_[i].update_count == 0 &&
         at::hasCUDA()) {
       places_[i] = port::Devices(c10::kCUDA).getDevice();
     }

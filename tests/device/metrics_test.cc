@@ -1,3 +1,4 @@
+#include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tally/metrics/regression/spearman_corr_coef.h"
 #include "tally/testing/compare.h"
 #include "tally/testing/pretend_device.h"
 #include "tally/tests/device/device_cases.h"
@@ -73,6 +75,7 @@ class OnDevice {
     check_merge(expected);
     check_load(device->serialize(), expected);
     check_update_after_load(saved, expected);
+    check_merge_after_load(saved, expected);
     device->to(at::kCPU);
     expect_near(device->compute_results(), expected, "to(cpu)");
     device->reset();
@@ -101,13 +104,25 @@ class OnDevice {
                 "to(device) after deserialize()");
   }
 
+  // One of a checkpoint takes what has been accumulated on the device.
+  void check_merge_after_load(const std::string& saved,
+                              const Results& expected) {
+    const auto loaded = fresh_->clone();
+    ASSERT_TRUE(loaded->deserialize(saved).ok());
+    const auto last = fresh_->clone();
+    update(*last, moved_.back());
+    loaded->merge_state(*last);
+    expect_near(loaded->compute_results(), expected,
+                "merge_state() after deserialize()");
+  }
+
   // The state of all batches but the last one was saved.
   void check_update_after_load(const std::string& saved,
                                const Results& expected) {
     for (const bool moves : {false, true}) {
+      if (moves && kStatesOfTheCpu.count(name_) > 0) continue;
       const auto loaded = fresh_->clone();
       ASSERT_TRUE(loaded->deserialize(saved).ok());
-      if (moves && kStatesOfTheCpu.count(name_) > 0) continue;
       if (moves) loaded->to(testkit::pretend_device());
       update(*loaded, moved_.back());
       const Results actual = loaded->compute_results();
@@ -142,6 +157,18 @@ TEST_P(MetricsOnDeviceTest, HaveTheCpusValues) {
 INSTANTIATE_TEST_SUITE_P(Registry, MetricsOnDeviceTest,
                          ::testing::ValuesIn(testkit::device_metrics()),
                          [](const auto& each) { return each.param; });
+
+TEST(RefusedOnDeviceTest, LeavesTheStateWhereItWas) {
+  const c10::Device device = testkit::pretend_device();
+  SpearmanCorrCoef metric;
+  const at::Tensor first = at::arange(4, at::kFloat);
+  metric.update(first, first);
+  EXPECT_THROW(metric.update(first.to(device), first.to(device, at::kDouble)),
+               c10::Error);
+  metric.update(first.neg(), first);
+  EXPECT_EQ(metric.update_count(), 2);
+  EXPECT_NEAR(metric.number(), 0, 1e-12);
+}
 
 TEST(DeviceCasesTest, NearlyAllHaveCases) {
   EXPECT_GT(testkit::device_metrics().size(), 210u);

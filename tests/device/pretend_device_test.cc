@@ -115,6 +115,12 @@ TEST_F(PretendDeviceTest, IsLostByAnIndexOutOfRange) {
   EXPECT_EQ(numbers_.add(1).sum().item<float>(), 21);
 }
 
+TEST_F(PretendDeviceTest, IsNotLostByADimensionOutOfRange) {
+  EXPECT_THAT(refusal_of([&] { numbers_.flip({4}); }),
+              HasSubstr("Dimension out of range"));
+  EXPECT_FALSE(is_device_lost());
+}
+
 TEST_F(PretendDeviceTest, CountsLaunchesAndWaits) {
   const DeviceRecord record;
   numbers_.add(1).mul(2).view({2, 3});
