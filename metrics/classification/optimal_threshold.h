@@ -11,20 +11,6 @@
 
 namespace tally {
 
-/// A threshold that was chosen, and the rates of predictions >= threshold.
-struct OptimalThreshold {
-  at::Tensor threshold;
-  at::Tensor criterion;  ///< F1, J, the distance, or the mean cost of a sample
-  at::Tensor precision;
-  at::Tensor recall;
-  at::Tensor specificity;
-
-  void visit(ResultParts& parts) {
-    parts("threshold", threshold)("criterion", criterion)(
-        "precision", precision)("recall", recall)("specificity", specificity);
-  }
-};
-
 /// Options of BinaryOptimalThreshold and its kin: those of `Curve`, and what
 /// the threshold is chosen by.
 template <template <class> class Curve>
@@ -96,11 +82,9 @@ class OptimalThresholdMetric
 
   OptimalThreshold evaluate(const CurveState& state) const {
     const Options& options = this->options();
-    ChosenThresholds chosen = chosen_thresholds(
+    return optimal_thresholds(
         {state, options}, {options.criterion(), options.false_positive_cost(),
                            options.false_negative_cost()});
-    return {chosen.threshold, chosen.criterion, chosen.precision, chosen.recall,
-            chosen.specificity};
   }
 };
 
@@ -113,8 +97,8 @@ class OptimalThresholdMetric
 ///     argmax F1(t), argmax TPR(t) - FPR(t), argmin |(FPR(t), 1 - TPR(t))|, or
 ///     argmin (c_fp FP(t) + c_fn FN(t)) / N, over the thresholds of the curve
 ///
-/// The threshold is to be applied to other data, by metrics of decisions: on
-/// the rows that it was chosen on, the rates are better than elsewhere.
+/// Apply the threshold to other data, by metrics of decisions: on the rows that
+/// it was chosen on, the rates are better than elsewhere.
 /// Intervals choose it anew in each replicate, and say so
 /// (IntervalFlag::kSelected).
 ///

@@ -13,6 +13,9 @@ namespace tally::internal::classification {
 /// samples.
 std::vector<CurvePoints> all_points(const CurveView& view, Average average);
 
+/// A value for each curve of a view: [curves], or of a binary one 0-dim.
+at::Tensor per_curve(const CurveView& view, const std::vector<double>& values);
+
 /// A float64 matrix whose rows are filled from the front; NaN fills the rest.
 class PaddedRows {
  public:

@@ -282,6 +282,11 @@ std::vector<CurvePoints> all_points(const CurveView& view, Average average) {
   return points;
 }
 
+at::Tensor per_curve(const CurveView& view, const std::vector<double>& values) {
+  if (view.shape.task == CurveShape::Task::kBinary) return Number(values[0]);
+  return tensor_of(values);
+}
+
 PaddedRows::PaddedRows(std::int64_t rows, std::int64_t columns)
     : matrix_(at::empty({rows, columns}, at::kDouble)),
       data_(matrix_.mutable_data_ptr<double>()),
@@ -308,10 +313,7 @@ BestThresholds best_thresholds(const CurveView& view, Rate wanted, Rate held,
     rates.push_back(best.rate);
     thresholds.push_back(best.threshold);
   }
-  if (view.shape.task == CurveShape::Task::kBinary) {
-    return {Number(rates[0]), Number(thresholds[0])};
-  }
-  return {tensor_of(rates), tensor_of(thresholds)};
+  return {per_curve(view, rates), per_curve(view, thresholds)};
 }
 
 void check_least_rate(const char* metric, const char* option, double least) {

@@ -10,8 +10,6 @@
 #include "tally/metrics/classification/curves/curve_counts.h"
 #include "tally/metrics/classification/curves/curve_table.h"
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/common/tensor_of.h"
-#include "tally/state/number.h"
 
 namespace tally::internal::classification {
 namespace {
@@ -66,7 +64,7 @@ class Criterion {
   double n_;
 };
 
-// In the order of ChosenThresholds.
+// In the order of OptimalThreshold.
 using Choice = std::array<double, 5>;
 
 Choice choice_of(const CurvePoints& points, const ThresholdChoice& choice) {
@@ -99,8 +97,8 @@ void check_cost(const char* metric, const char* option, double cost) {
                     option, " to be finite and at least 0, got ", cost);
 }
 
-ChosenThresholds chosen_thresholds(const CurveView& view,
-                                   const ThresholdChoice& choice) {
+OptimalThreshold optimal_thresholds(const CurveView& view,
+                                    const ThresholdChoice& choice) {
   std::array<std::vector<double>, 5> parts;
   for (const CurvePoints& points : all_points(view, Average::kNone)) {
     const Choice chosen = choice_of(points, choice);
@@ -108,12 +106,7 @@ ChosenThresholds chosen_thresholds(const CurveView& view,
       parts[i].push_back(chosen[i]);
     }
   }
-  const auto part = [&](std::size_t i) -> at::Tensor {
-    if (view.shape.task == CurveShape::Task::kBinary) {
-      return Number(parts[i][0]);
-    }
-    return tensor_of(parts[i]);
-  };
+  const auto part = [&](std::size_t i) { return per_curve(view, parts[i]); };
   return {part(0), part(1), part(2), part(3), part(4)};
 }
 

@@ -4,6 +4,7 @@
 
 #include "tally/metrics/classification/curves/curve_view.h"
 #include "tally/metrics/options.h"
+#include "tally/metrics/results.h"
 
 namespace tally {
 
@@ -20,6 +21,20 @@ struct EnumNames<ThresholdCriterion> {
   static constexpr const char* kNames[] = {"f1", "youden", "corner", "cost"};
 };
 
+/// A threshold that was chosen, and the rates of predictions >= threshold.
+struct OptimalThreshold {
+  at::Tensor threshold;
+  at::Tensor criterion;  ///< F1, J, the distance, or the mean cost of a sample
+  at::Tensor precision;
+  at::Tensor recall;
+  at::Tensor specificity;
+
+  void visit(ResultParts& parts) {
+    parts("threshold", threshold)("criterion", criterion)(
+        "precision", precision)("recall", recall)("specificity", specificity);
+  }
+};
+
 namespace internal::classification {
 
 /// Throws c10::ValueError unless finite and at least 0.
@@ -31,17 +46,9 @@ struct ThresholdChoice {
   double false_negative_cost;
 };
 
-/// For each curve, the best threshold, the value of the criterion there, and
-/// the rates. 0-dim for a binary curve.
-struct ChosenThresholds {
-  at::Tensor threshold;
-  at::Tensor criterion;
-  at::Tensor precision;
-  at::Tensor recall;
-  at::Tensor specificity;
-};
-ChosenThresholds chosen_thresholds(const CurveView& view,
-                                   const ThresholdChoice& choice);
+/// The best threshold of each curve; 0-dim for a binary one.
+OptimalThreshold optimal_thresholds(const CurveView& view,
+                                    const ThresholdChoice& choice);
 
 }  // namespace internal::classification
 }  // namespace tally
