@@ -695,3 +695,37 @@ def test_explicit_zero_division_holds_where_all_is_ignored():
     metric = torchmetrics.classification.BinaryPrecision(zero_division=1, ignore_index=-1)
     metric.update(torch.rand(4), torch.full((4,), -1))
     assert metric.compute() == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torchmetrics.classification.MulticlassAUROC(num_classes=2),
+        lambda: torchmetrics.classification.MulticlassAveragePrecision(num_classes=2),
+        lambda: torchmetrics.classification.MulticlassAUROC(num_classes=2, thresholds=5),
+    ],
+)
+def test_nan_scores_are_no_undefined_value(make):
+    scores = torch.tensor([[0.9, 0.1], [float("nan"), 0.6], [0.3, 0.7], [0.2, 0.8]])
+    metric = make()
+    metric.update(scores, torch.tensor([0, 0, 1, 1]))
+    assert metric.compute().isnan()
+
+
+@pytest.mark.parametrize("name", ["BinaryEER", "BinaryAUROC", "BinarySpecificityAtSensitivity"])
+def test_forward_of_curves_takes_what_update_takes(name):
+    options = {"min_sensitivity": 0.5} if name == "BinarySpecificityAtSensitivity" else {}
+    metric = getattr(torchmetrics.classification, name)(**options)
+    scores, target = torch.tensor([0.1, 0.8, 0.6]), torch.tensor([0, 1, 0])
+    expected = metric(scores, target)
+    metric.reset()
+    assert repr(metric(scores, target.float())) == repr(expected)
+    metric.reset()
+    assert repr(metric(scores.numpy(), target.numpy())) == repr(expected)
+
+
+def test_a_list_of_thresholds_is_torchmetrics_own(recwarn):
+    metric = torchmetrics.classification.BinaryAUROC(thresholds=[0.0, 0.5, 1.0])
+    metric.update(torch.tensor([0.2, 1.0]), torch.tensor([0, 1]))
+    metric.compute()
+    assert not [w for w in recwarn if w.category is torchmetrics.TallyCorrectionWarning]

@@ -155,12 +155,19 @@ def is_off(name):
     return name in _off
 
 
+def warns():
+    """Whether anything is said."""
+    return _warns
+
+
 def _applies(metric, name):
     if CORRECTIONS[name] is _IGNORED:
         ignored = metric.ignore_index
         inside = ignored is not None and 0 <= ignored < metric.num_classes
         return inside and metric.average == "macro"
-    return name != "BinaryAUROC" or metric.thresholds is not None
+    if name == "BinaryAUROC":  # a list of thresholds is left to TorchMetrics
+        return metric.thresholds is not None and not metric._has_own_thresholds
+    return True
 
 
 def warn_of(metric):

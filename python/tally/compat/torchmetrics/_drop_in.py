@@ -251,7 +251,7 @@ class DropIn(AddedStates):
         if reading is None or before in (reading, "both"):
             return
         self.__dict__["_reading"] = reading if before is None else "both"
-        if before is not None:
+        if before is not None and _corrections.warns():
             warnings.warn(
                 f"{self._real.__name__}: batches with a score outside [0, 1] were put through a "
                 "sigmoid or softmax, others were taken as probabilities, as TorchMetrics does: "

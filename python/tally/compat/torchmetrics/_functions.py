@@ -90,20 +90,23 @@ def _needs_torchmetrics(inputs, is_corrected):
 @functools.lru_cache(maxsize=128, typed=True)
 def _kept_metric(cls, thread, device, dtype, **options):
     """Construction costs more than the rest: a metric for each thread and its options."""
+    return _new_metric(cls, device, options)
+
+
+def _new_metric(cls, device, options):
+    """One without data; None where Tally's class does not take the options."""
+    if not takes(cls._real, (), options):
+        return None
     return cls(**options, sync_on_compute=False).to(device)
 
 
 def _metric(cls, inputs, options):
-    """One without data."""
     devices = [each.device for each in inputs if isinstance(each, torch.Tensor)]
     device = devices[0] if devices else torch.device("cpu")
-    if not all(each is None or isinstance(each, (str, int, float)) for each in options.values()):
-        return cls(**options, sync_on_compute=False).to(device)
-    metric = _kept_metric(
-        cls, threading.get_ident(), device, torch.get_default_dtype(), **options
-    )
-    metric.reset()
-    return metric
+    if all(each is None or isinstance(each, (str, int, float)) for each in options.values()):
+        thread, dtype = threading.get_ident(), torch.get_default_dtype()
+        return _kept_metric(cls, thread, device, dtype, **options)
+    return _new_metric(cls, device, options)
 
 
 def _of_class(real, cls):
@@ -112,31 +115,39 @@ def _of_class(real, cls):
     accepted = without_self(cls._real.update).parameters
     count = len(accepted) - (_QUERY in accepted)
     name = cls._real.__name__
+    is_corrected = name in _corrections.CORRECTIONS
+    defaults = {each.name: each.default for each in [*signature.parameters.values()][count:]}
+    has_defaults = inspect.Parameter.empty not in defaults.values()
+
+    def split(args, kwargs):
+        """Inputs and options."""
+        if len(args) == count and has_defaults and kwargs.keys() <= defaults.keys():
+            return args, {**defaults, **kwargs}
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = list(bound.arguments.items())
+        return [value for _, value in given[:count]], dict(given[count:])
 
     @functools.wraps(real)
     def function(*args, **kwargs):
+        metric = None
         try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError:
-            return real(*args, **kwargs)
-        bound.apply_defaults()
-        given = list(bound.arguments.values())
-        inputs = given[:count]
-        options = dict(list(bound.arguments.items())[count:])
-        is_corrected = name in _corrections.CORRECTIONS
-        if _needs_torchmetrics(inputs, is_corrected) or not takes(cls._real, (), options):
-            return real(*args, **kwargs)
-        try:
-            metric = _metric(cls, inputs, options)
-            if _QUERY in accepted:
-                metric.update(*inputs, indexes=torch.zeros_like(inputs[1], dtype=torch.long))
-            else:
-                metric.update(*inputs)
-            value = metric.value_of_function()
-            metric.reset()
-            return value
+            inputs, options = split(args, kwargs)
+            if not _corrections.is_off(name) and not _needs_torchmetrics(inputs, is_corrected):
+                metric = _metric(cls, inputs, options)
+            if metric is not None:
+                queries = (
+                    {_QUERY: torch.zeros_like(inputs[1], dtype=torch.long)}
+                    if _QUERY in accepted else {}
+                )
+                metric.update(*inputs, **queries)
+                return metric.value_of_function()
         except (ValueError, TypeError, IndexError, RuntimeError, AttributeError):
-            return real(*args, **kwargs)  # in TorchMetrics' words, if it refuses them too
+            pass
+        finally:
+            if metric is not None:
+                metric.reset()
+        return real(*args, **kwargs)  # in TorchMetrics' words, if it refuses them too
 
     return _renamed(real, function)
 

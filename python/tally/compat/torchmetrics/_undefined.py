@@ -88,29 +88,41 @@ def has_nan(value):
             number = value.item()
             return number != number
         return value.is_floating_point() and bool(value.isnan().any())
+    if isinstance(value[0], list):  # by class
+        return any(
+            bool(torch.cat([row.reshape(-1) for row in each]).isnan().any()) for each in value
+        )
     return any(map(has_nan, value))
 
 
-def is_undefined(metric, value, target=None):
-    """Whether conventions decide a value. `target` is that of a batch."""
+def _is_undefined(metric, value):
+    """Whether conventions decide a value; None where that is up to the classes that occur."""
     name, average = metric._real.__name__, metric.__dict__.get("average")
     if name in ALWAYS or (name in _AVERAGED and average == "macro") or has_nan(value):
         return True
     if name.endswith(("AUROC", "AveragePrecision")) and metric._has_own_thresholds:
         return True
-    if average not in ("macro", "weighted"):
-        return False
-    if target is None:
-        state = metric._tally.metric_state
-        if state["histogram"] is not None:
-            return bool((state["histogram"].sum(-1) == 0).any())
-        target = state["target"]
-        if target is None:
-            return False
-    target = torch.as_tensor(target)
-    if name.startswith("Multilabel"):
+    return None if average in ("macro", "weighted") else False
+
+
+def _lacks_classes(metric, target):
+    if metric._real.__name__.startswith("Multilabel"):
         return _labels_lack_some(target)
     return _lacks_some(target, metric.num_classes, metric.ignore_index)
+
+
+def _state_lacks_classes(metric):
+    state = metric._tally.metric_state
+    if state["histogram"] is not None:
+        return bool((state["histogram"].sum(-1) == 0).any())
+    return state["target"] is not None and _lacks_classes(metric, state["target"])
+
+
+def _has_nan_scores(state):
+    """Whether values are NaN for that."""
+    if state["histogram"] is not None:
+        return bool(state["histogram"][..., -1].any())
+    return state["preds"] is not None and bool(state["preds"].isnan().any())
 
 
 def _own(metric):
@@ -139,7 +151,10 @@ def _computed(metric, own):
 
 def value_of_states(metric, value):
     """The value of what is accumulated: `value`, if nothing is undefined in it."""
-    if not is_undefined(metric, value):
+    decided = _is_undefined(metric, value)
+    if decided is None:
+        decided = _state_lacks_classes(metric)
+    if not decided or _has_nan_scores(metric._tally.metric_state):
         return value
     states = states_of_curves(metric)
     if states is None:
@@ -153,20 +168,27 @@ def value_of_states(metric, value):
         return value
 
 
-def _all_ignored(metric, target):
-    return bool((torch.as_tensor(target) == metric.ignore_index).all())
-
-
 def value_of_batch(metric, value, args, kwargs):
-    """The value of a batch; over ranks, if all give theirs."""
-    if not metric.__dict__["dist_sync_on_step"]:
-        target = args[1] if len(args) == 2 else metric._signature.bind(*args, **kwargs).args[1]
-        counts = metric._real.__name__ in COUNTS
-        if not (has_nan(value) if counts else is_undefined(metric, value, target)):
-            return value
-        if counts and not _all_ignored(metric, target):
-            return value
+    """The value of a batch, of curves, or NaN of counts; over ranks, if all give theirs."""
+    inputs = args
+    if kwargs or len(args) != 2 or not all(isinstance(each, torch.Tensor) for each in args):
+        inputs = metric._in_order(args, kwargs)
+    preds, target = inputs
+    if metric._has_states:
+        decided = _is_undefined(metric, value)
+        if decided is None:  # targets of other ranks are not here
+            decided = metric.dist_sync_on_step or _lacks_classes(metric, target)
+    else:
+        decided = metric.dist_sync_on_step or bool((target == metric.ignore_index).all())
+    # Over ranks all give theirs, or none: NaN here is not known there.
+    has_nan_scores = metric._has_states and not metric.dist_sync_on_step
+    if not decided or (has_nan_scores and bool(preds.isnan().any())):
+        return value
+    own = _own(metric)
+    own.validate_args = False  # Tally has taken them
+    own._to_sync = metric.dist_sync_on_step
     try:
-        return _own(metric)(*args, **kwargs)
+        own.update(preds, target.long())
+        return own.compute()
     except IndexError:
         return value
