@@ -13,7 +13,7 @@ namespace tally {
 /// How CsvSink lays out results.
 enum class CsvLayout {
   kLong,  ///< a line for each number
-  kWide,  ///< a line for each step, a column for each number
+  kWide,  ///< a line for each write, a column for each number
 };
 
 /// Writes CSV, a line per number:
@@ -22,8 +22,8 @@ enum class CsvLayout {
 ///     1,1700000000.250,accuracy,,0.8
 ///     1,1700000000.250,f1,0,0.75
 ///
-/// or, with CsvLayout::kWide, a line per step, as spreadsheets and data frames
-/// take it:
+/// or, with CsvLayout::kWide, a line per call of log() or write(), as
+/// spreadsheets and data frames take it. Give all results of a step in one:
 ///
 ///     step,time,accuracy,f1 0
 ///     1,1700000000.250,0.8,0.75

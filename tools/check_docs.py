@@ -257,7 +257,7 @@ def check_spelling(path):
 
 def check_address(page):
     for match in re.finditer(re.escape(REPORT_ADDRESS), text_of(page)):
-        yield f"{page}:{at(text_of(page), match.start())}: {REPORT_ADDRESS} is to be filled in"
+        yield f"{page}:{at(text_of(page), match.start())}: fill in {REPORT_ADDRESS}"
 
 
 def tracked(*patterns):
