@@ -63,12 +63,18 @@ CORRECTIONS = {
     **{
         "Retrieval" + name: _SCORES for name in ("MAP", "MRR", "Precision", "Recall")
     },
-    "BinaryMatthewsCorrCoef": Correction(
-        "of one class alone it is 0; TorchMetrics has 1 or -1", "scikit-learn",
-        _sklearn("classification", "BinaryMatthewsCorrCoef()",
-                 "torch.ones(4).long(), torch.ones(4).long()",
-                 "matthews_corrcoef([1, 1, 1, 1], [1, 1, 1, 1])"),
-    ),
+    **{
+        name: Correction(
+            "of one class alone it is 0; TorchMetrics has 1 or -1", "scikit-learn",
+            _sklearn("classification", f"{name}({options})", f"{ones}, {ones}",
+                     "matthews_corrcoef([1, 1, 1, 1], [1, 1, 1, 1])"),
+        )
+        for name, options, ones in (
+            ("BinaryMatthewsCorrCoef", "", "torch.ones(4).long()"),
+            ("MulticlassMatthewsCorrCoef", "num_classes=2", "torch.ones(4).long()"),
+            ("MultilabelMatthewsCorrCoef", "num_labels=2", "torch.ones(2, 2).long()"),
+        )
+    },
     "BinaryAUROC": Correction(
         "with thresholds by number, a score of exactly 1 is above all others; TorchMetrics' "
         "curve of thresholds begins at its rates instead of 0", "scikit-learn",
