@@ -150,6 +150,19 @@ def check_gloo():
             yield f"{pathlib.Path(file).relative_to(binaries)}: {found}: see port/gloo"
 
 
+# Functions with a version of their own since glibc 2.35, which wheels need not have.
+NEWER_GLIBC = re.compile(r"\bhypot[fl]?\(")
+
+
+def check_glibc():
+    for folder in ("state", "sync", "metrics", "losses", "training", "python"):
+        for file in listed(f"{folder}/*.cc", f"{folder}/*.h"):
+            lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+            for number, line in enumerate(lines, 1):
+                if NEWER_GLIBC.search(line.partition("//")[0]):
+                    yield f"{file}:{number}: needs glibc 2.35, and the wheel 2.34: use std::sqrt"
+
+
 def check_products():
     """Each source with such calls is in the list, and nothing else is."""
     page = "tools/libtorch_products.txt"
@@ -173,7 +186,7 @@ def check_products():
 
 def main():
     found = [*check_loads(), *check_python(), *check_versions(),
-             *check_libtorch_versions(), *check_gloo(), *check_products()]
+             *check_libtorch_versions(), *check_gloo(), *check_glibc(), *check_products()]
     for line in found:
         print(line)
     return 1 if found or cmake_sources.main(["--check"]) else 0

@@ -45,8 +45,11 @@ class Criterion {
         return p_ > 0 ? 2 * tp / (tp + fp + p_) : kNaN;
       case ThresholdCriterion::kYouden:
         return tp / p_ - fp / n_;
-      case ThresholdCriterion::kCorner:
-        return std::hypot((p_ - tp) / p_, fp / n_);
+      case ThresholdCriterion::kCorner: {
+        const double missed = (p_ - tp) / p_;
+        const double raised = fp / n_;
+        return std::sqrt(missed * missed + raised * raised);
+      }
       case ThresholdCriterion::kCost:
         return cost(tp, fp) / (p_ + n_);
     }
