@@ -3,7 +3,7 @@
 import inspect
 
 import tally
-from tally.compat.torchmetrics import _table
+from tally.compat.torchmetrics import _corrections, _table
 
 
 def without_self(method):
@@ -38,3 +38,28 @@ def fits(real):
     taken = [names.get(name, name) for name, p in parameters if p.kind not in kinds]
     known = known_options(real) | _table.LOOKED_AFTER.get(real.__name__, set())
     return set(told_options(real).values()) <= known and taken == inputs[: len(taken)]
+
+
+def arguments_of(real, args, kwargs):
+    """What the constructor is given and what it takes in their places, by name."""
+    bound = inspect.signature(real.__init__).bind(None, *args, **kwargs)
+    bound.apply_defaults()
+    given = dict(bound.arguments)
+    for name in ("self", "args"):
+        given.pop(name, None)
+    return given | given.pop("kwargs", {})  # some are for the constructor of a base
+
+
+def takes(real, args, kwargs):
+    """Whether Tally's class takes a constructor's arguments."""
+    name = real.__name__
+    try:
+        given = arguments_of(real, args, kwargs)
+    except TypeError:
+        return True  # and says so
+    return (
+        not _corrections.is_off(name)
+        and given.get("dist_sync_fn") is None
+        and not (name.startswith("Multiclass") and given.get("num_classes") is None)
+        and (name not in _table.ONLY_WITH or _table.ONLY_WITH[name](**given))
+    )

@@ -10,8 +10,9 @@ import torchmetrics.functional
 
 from tally import functional
 from tally.compat.torchmetrics import _corrections
-from tally.compat.torchmetrics._drop_in import takes
-from tally.compat.torchmetrics._fitting import known_options, without_self
+from tally.compat.torchmetrics._fitting import known_options, takes, without_self
+from tally.compat.torchmetrics._inputs import REFUSED
+from tally.compat.torchmetrics._names import here
 
 _PAIRWISE = (
     "pairwise_cosine_similarity",
@@ -39,7 +40,7 @@ _QUERY = "indexes"
 
 
 def _renamed(real, function):
-    function.__module__ = real.__module__.replace("torchmetrics", "tally.compat.torchmetrics", 1)
+    function.__module__ = here(real)
     return function
 
 
@@ -142,7 +143,7 @@ def _of_class(real, cls):
                 )
                 metric.update(*inputs, **queries)
                 return metric.value_of_function()
-        except (ValueError, TypeError, IndexError, RuntimeError, AttributeError):
+        except (*REFUSED, AttributeError):
             pass
         finally:
             if metric is not None:

@@ -17,8 +17,7 @@ from tally.compat.torchmetrics._collections import MetricCollection
 from tally.compat.torchmetrics._drop_in import drop_in
 from tally.compat.torchmetrics._fitting import fits
 from tally.compat.torchmetrics._functions import functions_of
-
-_HERE = "tally.compat.torchmetrics"
+from tally.compat.torchmetrics._names import HERE, here
 
 
 def _import_domains():
@@ -66,10 +65,8 @@ def _dispatcher(real):
         new.__closure__,
     )
     mine.__kwdefaults__ = new.__kwdefaults__
-    module = real.__module__.replace("torchmetrics", _HERE, 1)
-    return type(
-        real.__name__, (real,), {"__new__": mine, "__module__": module, "__doc__": real.__doc__}
-    )
+    fields = {"__new__": mine, "__module__": here(real), "__doc__": real.__doc__}
+    return type(real.__name__, (real,), fields)
 
 
 _dispatchers = {}
@@ -112,7 +109,7 @@ def fill(name, real, namespace):
 class _Loader(importlib.abc.Loader):
     def exec_module(self, module):
         real = importlib.import_module(
-            module.__name__.replace(_HERE, "torchmetrics", 1)
+            module.__name__.replace(HERE, "torchmetrics", 1)
         )
         fill(module.__name__, real, vars(module))
 
@@ -121,10 +118,10 @@ class _Finder(importlib.abc.MetaPathFinder):
     """Finds tally.compat.torchmetrics.X where there is a torchmetrics.X."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if not fullname.startswith(_HERE + ".") or fullname.startswith(_HERE + "._"):
+        if not fullname.startswith(HERE + ".") or fullname.startswith(HERE + "._"):
             return None
         try:
-            real = importlib.util.find_spec(fullname.replace(_HERE, "torchmetrics", 1))
+            real = importlib.util.find_spec(fullname.replace(HERE, "torchmetrics", 1))
         except ModuleNotFoundError:
             return None
         if real is None:

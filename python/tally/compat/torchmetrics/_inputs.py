@@ -1,0 +1,102 @@
+"""Inputs of drop-in metrics: as TorchMetrics takes them, or refused in its words."""
+
+import warnings
+
+from torch import Tensor
+
+import tally
+from tally._inputs import tensor_of
+from tally.compat.torchmetrics import _corrections, _results, _table
+
+# What is raised for inputs that are not taken as they are.
+REFUSED = (ValueError, TypeError, IndexError, RuntimeError)
+
+# What _reading is as long as no batch has been taken as probabilities.
+NOT_YET = (None, "logits")
+
+
+class TakesInputs:
+    """What is done with inputs before Tally takes them, or after it has refused them."""
+
+    _signature = None
+    _prepare = None
+
+    # Whether scores beyond [0, 1] are taken for logits, and how batches since the last
+    # reset() have been read: None, "probabilities", "logits" or "both".
+    _guesses = False
+    _reading = None
+
+    def _carefully(self, call, args, kwargs):
+        given = inputs = self._in_order(args, kwargs)
+        if self._prepare is not None:
+            inputs = type(self)._prepare(self, inputs)
+        try:
+            value = call(*inputs)
+            self._note_scores(given[0], inputs[0])
+            return value
+        except REFUSED as error:
+            repaired = self._repaired(inputs)
+            if repaired is not None:
+                try:
+                    value = getattr(self._tally, call.__name__)(*repaired)
+                    self._note_scores(given[0], repaired[0])
+                    return value
+                except REFUSED:
+                    pass
+            self._raise_as_torchmetrics(args, kwargs)
+            raise _results.as_torchmetrics(self._real.__name__, error) from None
+
+    def _note_scores(self, given, taken=None):
+        """Warns once if some batches' scores were taken as they are, and others not."""
+        if not self._guesses or not isinstance(given, Tensor) or not given.is_floating_point():
+            return
+        self._note_reading("probabilities" if taken is None or taken is given else "logits")
+
+    def _note_reading(self, reading):
+        before = self.__dict__.get("_reading")
+        if reading is None or before in (reading, "both"):
+            return
+        self.__dict__["_reading"] = reading if before is None else "both"
+        if before is not None and _corrections.warns():
+            warnings.warn(
+                f"{self._real.__name__}: batches with a score outside [0, 1] were put through a "
+                "sigmoid or softmax, others were taken as probabilities, as TorchMetrics does: "
+                "the value depends on how rows are batched. Give probabilities, or logits, "
+                "throughout: tally's own metrics take logits with input='logits'",
+                _corrections.TallyCorrectionWarning,
+                stacklevel=_corrections.level_of_program(),
+            )
+
+    def _in_order(self, args, kwargs):
+        args = self._signature.bind(*args, **kwargs).args
+        kinds = [each["kind"] for each in tally._METRICS[self._real.__name__]["inputs"]]
+        return [
+            each if each is None or kind.startswith(("text", "tokens", "ragged")) else tensor_of(each)
+            for each, kind in zip(args, kinds)
+        ]
+
+    def _repaired(self, inputs):
+        """Inputs in a form that Tally takes, if TorchMetrics does; else None."""
+        name = self._real.__name__
+        if name in _table.OUTPUTS_BY_SHAPE and inputs[0].ndim == 2 and not self._update_count > 1:
+            self._tally_options = {**self._tally_options, "num_outputs": inputs[0].shape[1]}
+            self._make()
+            return inputs
+        if name in _table.LISTS_OF_ONE and isinstance(inputs[0], str):
+            return [inputs[0], [inputs[1]]]
+        if name in _table.FLATTENING and self.num_outputs == 1:
+            return [each.flatten() for each in inputs]
+        if name in _table.SHORTENED and all(each.ndim for each in inputs):
+            frames = min(map(len, inputs))
+            return [each[:frames] for each in inputs]
+        if ".classification" in self._real.__module__:
+            return _table.as_probabilities(name, inputs)
+        return None
+
+    def _raise_as_torchmetrics(self, args, kwargs):
+        """Raises what TorchMetrics would for these inputs, if anything."""
+        if self._construct is not None:
+            return
+        init_args, init_kwargs = self._given
+        scratch = self._real(*init_args, **init_kwargs)
+        scratch.update(*args, **kwargs)
