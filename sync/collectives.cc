@@ -72,7 +72,7 @@ at::Tensor ring(const Call& call, int shift,
     offer.schema = c10::str("shift ", shift, " of ", own.scalar_type());
     offer.has_graph = has_graph(tensor);
     offer.device = own.device();
-    internal::pack({own}, offer);
+    internal::pack(call, {own}, offer);
     return offer;
   });
   const int size = call.size();
@@ -82,6 +82,7 @@ at::Tensor ring(const Call& call, int shift,
   const int step = shift % size;
   const int from = rank_at(-step);
   at::Tensor result = carry_out(call, agreement, [&] {
+    if (call.size() == 1) return internal::own_copy(own);
     const auto parcels = internal::parcels_of(call, agreement, 1);
     if (!agreement.any_moves) return parcels[from].tensor(0);
     std::int64_t most = 0;
@@ -141,13 +142,14 @@ at::Tensor broadcast_from(const Call& call, const at::Tensor& tensor,
     offer.has_graph = has_graph(tensor);
     if (own.defined()) {
       offer.device = own.device();
-      internal::pack({own}, offer);
+      internal::pack(call, {own}, offer);
     } else {
-      internal::pack({}, offer);
+      internal::pack(call, {}, offer);
     }
     return offer;
   });
   at::Tensor result = carry_out(call, agreement, [&] {
+    if (call.size() == 1) return internal::own_copy(own);
     const auto parcels = internal::parcels_of(call, agreement, 1);
     check_like_root(call, agreement, parcels, root);
     const Parcel& parcel = parcels[static_cast<std::size_t>(root)];

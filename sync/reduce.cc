@@ -28,14 +28,18 @@ using internal::TensorOffer;
 
 constexpr std::uint32_t kHasNan = internal::flags::kFirstOwn;
 
-// The ranks' tensors in rank order, in the dtype of sums.
+// The ranks' tensors in rank order, in the dtype of sums, on the device of this
+// rank's.
 std::vector<at::Tensor> tensors_at_hand(const Call& call,
                                         const TensorAgreement& agreement,
-                                        c10::Device device) {
+                                        const at::Tensor& own) {
+  if (call.size() == 1) {
+    return {internal::own_copy(own).to(accumulate_dtype(own.scalar_type()))};
+  }
   std::vector<at::Tensor> tensors;
   for (const Parcel& parcel : parcels_of(call, agreement, 1)) {
     tensors.push_back(
-        parcel.tensor(0).to(device, accumulate_dtype(parcel.dtype)));
+        parcel.tensor(0).to(own.device(), accumulate_dtype(parcel.dtype)));
   }
   return tensors;
 }
@@ -158,7 +162,7 @@ at::Tensor reduce(const Call& call, Reduction reduction,
                             " ", own.sizes());
     offer.has_graph = has_graph(tensor);
     offer.device = own.device();
-    internal::pack({own}, offer);
+    internal::pack(call, {own}, offer);
     if (extreme) own = own.to(accumulate_dtype(own.scalar_type()));
     if (extreme && has_nan(own)) offer.flags = kHasNan;
     // The ranks' tensors are alike: what fails for want of memory fails here.
@@ -178,7 +182,7 @@ at::Tensor reduce(const Call& call, Reduction reduction,
     at::Tensor result = carry_out(call, agreement, [&] {
       return agreement.any_moves
                  ? all_sum(call, moved, own)
-                 : fold(tensors_at_hand(call, agreement, tensor.device()), add);
+                 : fold(tensors_at_hand(call, agreement, own), add);
     });
     if (reduction == Reduction::kMean) result = result.div(call.size());
     result = result.to(internal::sum_dtype(dtype));
@@ -202,7 +206,7 @@ at::Tensor reduce(const Call& call, Reduction reduction,
       holders = all_sum(call, one, mine);
       return;
     }
-    const auto ranks = tensors_at_hand(call, agreement, tensor.device());
+    const auto ranks = tensors_at_hand(call, agreement, own);
     result = fold(ranks, [=](const auto& a, const auto& b) {
       return largest ? at::maximum(a, b) : at::minimum(a, b);
     });

@@ -48,6 +48,7 @@ at::Tensor value_of(const Call& call, const at::Tensor& own, at::Tensor moved,
   if (weights.none) {
     return at::full_like(own, std::numeric_limits<double>::quiet_NaN());
   }
+  if (call.size() == 1) return own_copy(own);
   if (agreement.any_moves) {
     bring(call, agreement, moved);
     const double weight = weights.of_rank[call.rank()];
@@ -84,7 +85,7 @@ at::Tensor average(const Call& call, double count, GradientFlow flow,
     offer.has_graph = flow == GradientFlow::kAllRanks && has_graph(mean);
     Encoder(offer.payload).real(count);
     offer.device = own.device();
-    pack({own}, offer);
+    pack(call, {own}, offer);
     if (offer.moves) {
       moved =
           own.to(at::TensorOptions()

@@ -23,13 +23,13 @@ bool any_graph(const std::vector<at::Tensor>& tensors) {
   return false;
 }
 
-TensorOffer offer_of(const std::vector<at::Tensor>& tensors,
+TensorOffer offer_of(const Call& call, const std::vector<at::Tensor>& tensors,
                      std::string schema) {
   TensorOffer offer;
   offer.schema = std::move(schema);
   offer.has_graph = any_graph(tensors);
   offer.device = tensors[0].device();
-  pack(tensors, offer);
+  pack(call, tensors, offer);
   return offer;
 }
 
@@ -83,6 +83,7 @@ std::vector<at::Tensor> move_chunks(const Call& call,
 std::vector<at::Tensor> received_chunks(const Call& call,
                                         const std::vector<at::Tensor>& chunks,
                                         const TensorAgreement& agreement) {
+  if (call.size() == 1) return {own_copy(chunks[0])};
   const std::vector<Parcel> parcels =
       parcels_of(call, agreement, static_cast<std::size_t>(call.size()));
   if (agreement.any_moves) return move_chunks(call, chunks, parcels, agreement);
@@ -95,7 +96,9 @@ std::vector<at::Tensor> received_chunks(const Call& call,
 }
 
 // What gather() exchanges: the tensor, or its shape if it is too large.
-void pack_to_gather(const at::Tensor& tensor, TensorOffer& offer) {
+void pack_to_gather(const Call& call, const at::Tensor& tensor,
+                    TensorOffer& offer) {
+  if (call.size() == 1) return;
   Encoder encoder(offer.payload);
   offer.moves = tensor.defined() && tensor.layout() == at::kStrided &&
                 !tensor.is_quantized() &&
@@ -196,6 +199,21 @@ void fill_absent(std::vector<at::Tensor>& slots) {
   }
 }
 
+// What gather() returns to the only rank.
+at::Tensor gathered_alone(const at::Tensor& tensor, GradientFlow flow) {
+  if (!tensor.defined()) return tensor;
+  switch (flow) {
+    case GradientFlow::kAllRanks:
+      return tensor.clone(at::MemoryFormat::Contiguous);
+    case GradientFlow::kDetached:
+      return tensor.detach();
+    case GradientFlow::kReplicated:
+      return has_graph(tensor) ? scale_gradient(tensor, 1) : tensor;
+    default:
+      return tensor;
+  }
+}
+
 }  // namespace
 
 std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
@@ -210,9 +228,11 @@ std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
     offer.has_graph = flow == GradientFlow::kAllRanks && has_graph(tensor);
     if (tensor.defined()) offer.device = tensor.device();
     if (tensor.defined()) check_dense(call, tensor);
-    pack_to_gather(tensor, offer);
+    pack_to_gather(call, tensor, offer);
     return offer;
   });
+
+  if (call.size() == 1) return {gathered_alone(tensor, flow)};
 
   std::vector<at::Tensor> slots = carry_out(call, agreement, [&] {
     Gathered gathered(agreement);
@@ -238,9 +258,7 @@ std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
   }
   if (!tensor.defined()) return slots;
   if (flow == GradientFlow::kReplicated && has_graph(tensor)) {
-    slots[rank] = call.size() == 1
-                      ? scale_gradient(tensor, 1)
-                      : without_other_graphs(tensor, call.size(), call.name);
+    slots[rank] = without_other_graphs(tensor, call.size(), call.name);
   } else {
     slots[rank] = flow == GradientFlow::kDetached ? tensor.detach() : tensor;
   }
@@ -256,8 +274,9 @@ std::vector<at::Tensor> exchange_chunks(const Call& call,
     chunks = std::move(prepared.tensors);
     check_chunks(call, chunks);
     return offer_of(
-        chunks, c10::str(chunks[0].scalar_type(),
-                         prepared.schema.empty() ? "" : ", ", prepared.schema));
+        call, chunks,
+        c10::str(chunks[0].scalar_type(), prepared.schema.empty() ? "" : ", ",
+                 prepared.schema));
   });
   std::vector<at::Tensor> received = carry_out(call, agreement, [&] {
     return received_chunks(call, chunks, agreement);
@@ -281,7 +300,7 @@ at::Tensor sum_chunks(const Call& call, double divisor,
     std::string schema = c10::str(chunks[0].scalar_type());
     for (const at::Tensor& chunk : chunks)
       schema += c10::str(" ", chunk.sizes());
-    return offer_of(chunks, std::move(schema));
+    return offer_of(call, chunks, std::move(schema));
   });
   at::Tensor result;
   const std::vector<at::Tensor> received = carry_out(call, agreement, [&] {

@@ -150,7 +150,9 @@ at::ScalarType sum_dtype(at::ScalarType dtype) {
 
 // Not Encoder::tensor: what is said of tensors here stands before all of their
 // bytes, which need not follow.
-void pack(const std::vector<at::Tensor>& tensors, TensorOffer& offer) {
+void pack(const Call& call, const std::vector<at::Tensor>& tensors,
+          TensorOffer& offer) {
+  if (call.size() == 1) return;
   std::string& payload = offer.payload;
   Encoder encoder(payload);
   encoder.integer(tensors.empty()
@@ -171,6 +173,10 @@ void pack(const std::vector<at::Tensor>& tensors, TensorOffer& offer) {
     payload.append(static_cast<const char*>(here.const_data_ptr()),
                    here.nbytes());
   }
+}
+
+at::Tensor own_copy(const at::Tensor& tensor) {
+  return plain(tensor).clone(at::MemoryFormat::Contiguous);
 }
 
 at::Tensor shape_of(const at::Tensor& tensor) {

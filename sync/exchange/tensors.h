@@ -83,8 +83,13 @@ at::ScalarType sum_dtype(at::ScalarType dtype);
 
 /// Appends sizes and dtype of tensors of one dtype to the payload and, if they
 /// fit in an exchange's first round, their bytes; otherwise they are moved
-/// separately.
-void pack(const std::vector<at::Tensor>& tensors, TensorOffer& offer);
+/// separately. Nothing on a single rank, which reads own_copy().
+void pack(const Call& call, const std::vector<at::Tensor>& tensors,
+          TensorOffer& offer);
+
+/// What a single rank receives from itself, without a way through the memory of
+/// the host.
+at::Tensor own_copy(const at::Tensor& tensor);
 
 /// An empty tensor that represents dtype and sizes of another, with an
 /// additional first dimension of size 0.
