@@ -2,19 +2,28 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/abs.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/stack.h>
 #include <torch/nn/module.h>
 
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "tally/sync/agree.h"
 #include "tally/training/scale_gradients.h"
 
 namespace tally::training {
 namespace {
+
+using Gradients = std::vector<at::Tensor>;
 
 // What a thread sums up at a time, wherever its work begins.
 constexpr std::int64_t kBlock = 1 << 14;
@@ -64,22 +73,19 @@ double fold_blocks(const at::Tensor& values, const Term& term,
 template <class Term, class Combine>
 double fold_gradient(at::Tensor gradient, const Term& term,
                      const Combine& combine) {
-  gradient = gradient.detach();
-  if (gradient.is_complex()) gradient = gradient.abs();
   if (gradient.scalar_type() != at::kDouble) gradient = gradient.to(at::kFloat);
-  gradient = gradient.cpu().contiguous();
+  gradient = gradient.contiguous();
   return gradient.scalar_type() == at::kDouble
              ? fold_blocks<double>(gradient, term, combine)
              : fold_blocks<float>(gradient, term, combine);
 }
 
 template <class Term, class Combine>
-double fold_gradients(const std::vector<at::Tensor>& parameters,
-                      const Term& term, const Combine& combine) {
+double fold_gradients(const Gradients& gradients, const Term& term,
+                      const Combine& combine) {
   double all = 0;
-  for (const at::Tensor& parameter : parameters) {
-    if (!parameter.grad().defined()) continue;
-    all = combine(all, fold_gradient(parameter.grad(), term, combine));
+  for (const at::Tensor& gradient : gradients) {
+    all = combine(all, fold_gradient(gradient, term, combine));
   }
   return all;
 }
@@ -88,20 +94,53 @@ double sum(double a, double b) { return a + b; }
 // NaN is the largest of all.
 double largest(double a, double b) { return a > b || std::isnan(a) ? a : b; }
 
-double norm_of(const std::vector<at::Tensor>& parameters, double type) {
+double norm_on_cpu(const Gradients& gradients, double type) {
   if (type == 2) {
     return std::sqrt(fold_gradients(
-        parameters, [](double x) { return x * x; }, sum));
+        gradients, [](double x) { return x * x; }, sum));
   }
   if (std::isinf(type)) {
     return fold_gradients(
-        parameters, [](double x) { return std::abs(x); }, largest);
+        gradients, [](double x) { return std::abs(x); }, largest);
   }
   return std::pow(
       fold_gradients(
-          parameters, [=](double x) { return std::pow(std::abs(x), type); },
+          gradients, [=](double x) { return std::pow(std::abs(x), type); },
           sum),
       1 / type);
+}
+
+// Waits once.
+double norm_on_device(const Gradients& gradients, double type) {
+  const Gradients norms = at::_foreach_norm(gradients, type, at::kDouble);
+  return at::linalg_vector_norm(at::stack(norms), type).item<double>();
+}
+
+// By type and index of the device, of complex numbers their absolute values.
+std::map<std::pair<c10::DeviceType, c10::DeviceIndex>, Gradients>
+gradients_by_device(const std::vector<at::Tensor>& parameters) {
+  std::map<std::pair<c10::DeviceType, c10::DeviceIndex>, Gradients> all;
+  for (const at::Tensor& parameter : parameters) {
+    if (!parameter.grad().defined()) continue;
+    const at::Tensor gradient = parameter.grad().detach();
+    const c10::Device device = gradient.device();
+    all[{device.type(), device.index()}].push_back(
+        gradient.is_complex() ? gradient.abs() : gradient);
+  }
+  return all;
+}
+
+double norm_of(const std::vector<at::Tensor>& parameters, double type) {
+  std::vector<at::Tensor> norms;
+  for (const auto& [device, gradients] : gradients_by_device(parameters)) {
+    norms.push_back(at::scalar_tensor(device.first == at::kCPU
+                                          ? norm_on_cpu(gradients, type)
+                                          : norm_on_device(gradients, type),
+                                      at::kDouble));
+  }
+  if (norms.empty()) return 0;
+  if (norms.size() == 1) return norms[0].item<double>();
+  return at::linalg_vector_norm(at::stack(norms), type).item<double>();
 }
 
 }  // namespace
@@ -129,9 +168,11 @@ double scale_gradients(const std::vector<at::Tensor>& parameters,
       norm);
   const double scale = options.max_norm() / (norm + kLibTorchs);
   if (scale >= 1) return norm;
+  Gradients gradients;
   for (const at::Tensor& parameter : parameters) {
-    if (parameter.grad().defined()) parameter.mutable_grad().mul_(scale);
+    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
   }
+  at::_foreach_mul_(gradients, scale);
   return norm;
 }
 
