@@ -579,6 +579,7 @@ set(TALLY_METRICS_SOURCES
     metrics/common/text_key.cc
     metrics/compositional.cc
     metrics/core/accumulation.cc
+    metrics/core/accumulation_device.cc
     metrics/core/accumulation_sync.cc
     metrics/core/shared_work.cc
     metrics/core/sorted_rows.cc
@@ -1109,6 +1110,7 @@ set(TALLY_TESTING_SOURCES
     testing/internal/flags.cc
     testing/internal/gradient_law.cc
     testing/internal/law_check.cc
+    testing/internal/law_of_devices.cc
     testing/internal/laws_of_modes.cc
     testing/internal/laws_of_one_process.cc
     testing/internal/laws_over_ranks.cc

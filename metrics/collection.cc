@@ -109,8 +109,8 @@ void MetricCollection::regroup() {
     if (is_new) {
       observers_.push_back(owners.at(key));
       const Metric& owner = *members_[observers_.back()].metric;
-      accumulation_.add_column({label_of(member), key, owner.make_state(),
-                                owner.metric_options().compute_on_cpu()});
+      accumulation_.add_column(
+          {label_of(member), key, owner.make_state(), owner.keeps_on_cpu()});
     } else {
       columns[member.group].label += "+" + label_of(member);
     }
@@ -284,22 +284,25 @@ Results MetricCollection::compute_row(internal::StateRows& rows,
 }
 
 void MetricCollection::update_inputs(Inputs given) {
-  update_by([&] { return observe_positional(given); });
+  update_by(internal::device_of(given),
+            [&] { return observe_positional(given); });
 }
 
 void MetricCollection::update_inputs(NamedInputs given) {
-  update_by([&] { return observe_named(given); });
+  update_by(internal::device_of(given), [&] { return observe_named(given); });
 }
 
 Results MetricCollection::forward_inputs(Inputs given) {
   return forward_by(
-      /*is_differentiable=*/true, [&] { return observe_positional(given); },
+      internal::device_of(given), /*is_differentiable=*/true,
+      [&] { return observe_positional(given); },
       [&](const std::vector<AnyState>& batch) { return evaluate(batch); });
 }
 
 Results MetricCollection::forward_inputs(NamedInputs given) {
   return forward_by(
-      /*is_differentiable=*/true, [&] { return observe_named(given); },
+      internal::device_of(given), /*is_differentiable=*/true,
+      [&] { return observe_named(given); },
       [&](const std::vector<AnyState>& batch) { return evaluate(batch); });
 }
 

@@ -60,8 +60,15 @@ class Evaluation {
   at::Tensor operator()(const ExpressionNode& node) const {
     if (node.metric) return value(*node.metric);
     if (!node.operation) return at::scalar_tensor(node.constant, at::kDouble);
-    return node.operation((*this)(*node.left),
-                          node.right ? (*this)(*node.right) : at::Tensor());
+    at::Tensor left = (*this)(*node.left);
+    if (!node.right) return node.operation(left, at::Tensor());
+    at::Tensor right = (*this)(*node.right);
+    // One may be computed on the CPU.
+    if (left.is_cpu() && left.dim() > 0) left = moved_to(left, right.device());
+    if (right.is_cpu() && right.dim() > 0) {
+      right = moved_to(right, left.device());
+    }
+    return node.operation(left, right);
   }
 
  private:
@@ -197,6 +204,12 @@ StateParts ExpressionObserver::observe_inputs(Inputs inputs,
     metrics_[i]->observe_into(state.parts()[i], own, origin);
   }
   return state;
+}
+
+bool ExpressionObserver::keeps_on_cpu() const {
+  return std::any_of(
+      metrics_.begin(), metrics_.end(),
+      [](const Metric* metric) { return metric->keeps_on_cpu(); });
 }
 
 const ExpressionOperator* ExpressionOperator::find(std::string_view symbol) {

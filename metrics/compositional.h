@@ -65,6 +65,7 @@ class ExpressionObserver {
   State observe_inputs(Inputs inputs, const BatchOrigin& origin) const;
   c10::ArrayRef<InputInfo> inputs() const { return union_.inputs(); }
   std::size_t positional_inputs() const { return union_.positional(); }
+  bool keeps_on_cpu() const;
 
  private:
   std::vector<const Metric*> metrics_;  // owned by the options

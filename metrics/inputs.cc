@@ -23,6 +23,20 @@ InputRef InputRef::none() {
 
 namespace internal {
 
+std::vector<at::Tensor> tensors_of(
+    const std::map<std::string, at::Tensor>& tasks) {
+  std::vector<at::Tensor> tensors;
+  for (const auto& [task, tensor] : tasks) tensors.push_back(tensor);
+  return tensors;
+}
+
+std::vector<at::Tensor> tensors_of(
+    const std::map<std::string, InputValue>& tasks) {
+  std::vector<at::Tensor> tensors;
+  for (const auto& [task, value] : tasks) value.ref().append_tensors(tensors);
+  return tensors;
+}
+
 std::optional<std::size_t> place_of(c10::ArrayRef<InputInfo> inputs,
                                     std::string_view name) {
   const auto* const found =

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <typeinfo>
@@ -62,10 +64,25 @@ struct InputOps {
   InputValue (*select)(const void* value, c10::ArrayRef<std::int64_t> places);
   /// Appends the tensors in it, through which gradients flow.
   void (*tensors)(const void* value, std::vector<at::Tensor>& tensors);
+  /// note_device() of them.
+  void (*device)(const void* value, std::optional<c10::Device>& device);
 };
 
 template <class T>
 const InputOps& input_ops();
+
+/// Adds a tensor to those whose device is that of all inputs: the first device
+/// that is not the CPU, or else the CPU. A number of the CPU has none, as
+/// LibTorch takes it along with tensors of any device.
+inline void note_device(const at::Tensor& tensor,
+                        std::optional<c10::Device>& device) {
+  if (!tensor.defined()) return;
+  const c10::Device own = tensor.device();
+  if (own.is_cpu() ? !device && tensor.dim() > 0
+                   : !device || device->is_cpu()) {
+    device = own;
+  }
+}
 
 }  // namespace internal
 
@@ -98,6 +115,10 @@ class InputRef {
   /// that is declared beside its type returns.
   void append_tensors(std::vector<at::Tensor>& tensors) const {
     ops_->tensors(value_, tensors);
+  }
+  /// internal::note_device() of these tensors.
+  void note_device(std::optional<c10::Device>& device) const {
+    ops_->device(value_, device);
   }
 
  private:
@@ -225,6 +246,12 @@ struct InputTraits<at::Tensor> {
                            c10::ArrayRef<std::int64_t> places);
 };
 
+/// Of the inputs of tasks.
+std::vector<at::Tensor> tensors_of(
+    const std::map<std::string, at::Tensor>& tasks);
+std::vector<at::Tensor> tensors_of(
+    const std::map<std::string, InputValue>& tasks);
+
 template <class T>
 using TensorsOf = decltype(tensors_of(std::declval<const T&>()));
 
@@ -241,9 +268,27 @@ void append_tensors_of([[maybe_unused]] const void* value,
 }
 
 template <class T>
+void note_device_of([[maybe_unused]] const T& value,
+                    [[maybe_unused]] std::optional<c10::Device>& device) {
+  if constexpr (std::is_same_v<T, at::Tensor>) {
+    note_device(value, device);
+  } else if constexpr (std::is_same_v<T, std::optional<at::Tensor>>) {
+    if (value) note_device(*value, device);
+  } else if constexpr (kHas<TensorsOf, T>) {
+    for (const at::Tensor& tensor : tensors_of(value)) {
+      note_device(tensor, device);
+    }
+  }
+}
+
+template <class T>
 const InputOps& input_ops() {
-  static constexpr InputOps kOps{typeid(T), InputTraits<T>::rows,
-                                 InputTraits<T>::select, append_tensors_of<T>};
+  static constexpr InputOps kOps{
+      typeid(T), InputTraits<T>::rows, InputTraits<T>::select,
+      append_tensors_of<T>,
+      [](const void* value, std::optional<c10::Device>& device) {
+        note_device_of(*static_cast<const T*>(value), device);
+      }};
   return kOps;
 }
 
@@ -284,5 +329,27 @@ class NamedInput {
   std::optional<InputRef> other_;
 };
 using NamedInputs = c10::ArrayRef<NamedInput>;
+
+namespace internal {
+
+/// The device of all of them, if they have one: see note_device.
+template <class... Args>
+std::optional<c10::Device> device_of_all(const Args&... inputs) {
+  std::optional<c10::Device> device;
+  (note_device_of(inputs, device), ...);
+  return device;
+}
+inline std::optional<c10::Device> device_of(Inputs inputs) {
+  std::optional<c10::Device> device;
+  for (const InputRef& input : inputs) input.note_device(device);
+  return device;
+}
+inline std::optional<c10::Device> device_of(NamedInputs inputs) {
+  std::optional<c10::Device> device;
+  for (const NamedInput& input : inputs) input.value().note_device(device);
+  return device;
+}
+
+}  // namespace internal
 
 }  // namespace tally

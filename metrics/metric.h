@@ -124,6 +124,9 @@ class Metric : public MetricBase,
   const std::vector<std::string>& remarks() const {
     return accumulation_.column().remarks;
   }
+  /// Whether the state is on the CPU, wherever inputs are: with
+  /// compute_on_cpu, and that of objects, segments and tokens.
+  bool keeps_on_cpu() const { return accumulation_.column().on_cpu; }
   /// Metrics with equal keys accumulate the same state from the same inputs.
   const StateKey& state_key() const { return accumulation_.column().key; }
   /// The key of a state from which derive() computes this metric's state, which

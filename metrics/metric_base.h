@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -97,7 +98,9 @@ class MetricBase {
   /// step 2".
   Results state() const;
 
-  /// Moves the state; later inputs must be on the same device.
+  /// Moves the state, and what a reset or a load puts in its place. Later
+  /// inputs must be on the same device; after to(at::kCPU) they may be on any.
+  /// Results are where the inputs of the last batch were.
   void to(c10::Device device);
 
   /// Saves and loads the state as bytes with version and checksum. The metric
@@ -185,22 +188,24 @@ class MetricBase {
   // Implementations of update, forward, compute and sync_async. A batch is an
   // argument of Accumulation::absorb.
 
-  /// `observe()` returns the batch.
+  /// `observe()` returns the batch of inputs on this device.
   template <class Observe>
-  void update_by(const Observe& observe) {
+  void update_by(std::optional<c10::Device> inputs, const Observe& observe) {
     const Use use(accumulation_);
     accumulation_.require_unsynced("update");
+    accumulation_.require_device(inputs);
     const internal::LimitGrad no_grad(false);
     auto batch = observe();
     accumulation_.absorb(batch);
+    accumulation_.note_device(inputs);
   }
   /// `evaluate(batch)` returns its value, with a graph only if needed.
   template <class Observe, class Evaluate>
-  auto forward_by(bool is_differentiable, const Observe& observe,
-                  const Evaluate& evaluate) {
+  auto forward_by(std::optional<c10::Device> inputs, bool is_differentiable,
+                  const Observe& observe, const Evaluate& evaluate) {
     const Use use(accumulation_);
     const internal::LimitGrad grad(is_differentiable);
-    return accumulation_.forward(observe, evaluate);
+    return accumulation_.forward(inputs, observe, evaluate);
   }
   /// `evaluate(rows)` returns the value of internal::StateRows&, which is kept
   /// between calls; see Accumulation::compute.
@@ -208,9 +213,17 @@ class MetricBase {
   Value compute_by(Value& kept, const Evaluate& evaluate, const Finish& finish,
                    const std::vector<std::string>* keys = nullptr) {
     const Use use(accumulation_);
+    std::optional<c10::Device> device;
     accumulation_.compute(
-        [&](internal::StateRows& rows) { kept = evaluate(rows); },
-        [&] { finish(kept); }, keys);
+        [&](internal::StateRows& rows) {
+          kept = evaluate(rows);
+          device = rows.device();
+        },
+        [&] {
+          finish(kept);
+          internal::move_result(kept, device);
+        },
+        keys);
     return metric_options().compute_with_cache() ? copy_of(kept)
                                                  : std::move(kept);
   }
@@ -236,6 +249,7 @@ class MetricBase {
                                 evaluate = std::move(own)] {
       internal::StateRows rows = wait();
       Value value = evaluate(rows);
+      internal::move_result(value, rows.device());
       warn(rows);
       return value;
     });

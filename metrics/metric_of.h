@@ -98,8 +98,9 @@ class MetricOf : public Metric {
   template <class... Args>
   void update(const Args&... args) {
     if constexpr (internal::check_taken<Observer, Args...>()) {
-      this->update_by(
-          [&] { return observe_here(internal::as_input(args)...); });
+      this->update_by(internal::device_of_all(args...), [&] {
+        return observe_here(internal::as_input(args)...);
+      });
     }
   }
 
@@ -107,8 +108,9 @@ class MetricOf : public Metric {
   template <class... Args>
   Result forward(const Args&... args) {
     if constexpr (internal::check_taken<Observer, Args...>()) {
-      return forward_state(
-          [&] { return observe_here(internal::as_input(args)...); });
+      return forward_state(internal::device_of_all(args...), [&] {
+        return observe_here(internal::as_input(args)...);
+      });
     }
   }
   Result forward(std::initializer_list<NamedInput> inputs);
@@ -196,9 +198,10 @@ class MetricOf : public Metric {
   }
 
   template <class Observe>
-  Result forward_state(const Observe& observe) {
+  Result forward_state(std::optional<c10::Device> inputs,
+                       const Observe& observe) {
     // Not the constant: for arithmetic on metrics it depends on its metrics.
-    return this->forward_by(derived().is_differentiable(), observe,
+    return this->forward_by(inputs, derived().is_differentiable(), observe,
                             [&](const State& batch) {
                               return finished(derived().evaluate(batch));
                             });

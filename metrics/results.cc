@@ -1,5 +1,6 @@
 #include "tally/metrics/results.h"
 
+#include <ATen/ops/scalar_tensor.h>
 #include <c10/util/Exception.h>
 #include <c10/util/StringUtil.h>
 
@@ -61,6 +62,14 @@ double number_of(const std::string& name, const at::Tensor& value) {
                         ? c10::str("a tensor of sizes ", value.sizes())
                         : "an undefined tensor");
   return value.item<double>();
+}
+
+at::Tensor moved_to(const at::Tensor& value, c10::Device device) {
+  if (!value.defined() || value.device() == device) return value;
+  if (value.is_cpu() && value.dim() == 0 && !value.requires_grad()) {
+    return at::scalar_tensor(value.item(), value.options().device(device));
+  }
+  return value.to(device);
 }
 
 }  // namespace internal

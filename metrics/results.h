@@ -1,8 +1,10 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/FunctionRef.h>
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,15 +119,47 @@ std::ostream& operator<<(std::ostream& out, Result result) {
   return out << results;
 }
 
+/// `visit(tensor)` for each tensor of a result, which it may replace.
+inline void for_each_tensor(at::Tensor& result,
+                            c10::function_ref<void(at::Tensor&)> visit) {
+  visit(result);
+}
+template <class Result, class = decltype(std::declval<Result&>().visit(
+                            std::declval<ResultParts&>()))>
+void for_each_tensor(Result& result,
+                     c10::function_ref<void(at::Tensor&)> visit) {
+  ResultParts parts;
+  result.visit(parts);
+  for (const ResultParts::Part& part : parts) visit(*part.value);
+}
+template <class Result>
+void for_each_tensor(std::vector<Result>& results,
+                     c10::function_ref<void(at::Tensor&)> visit) {
+  for (Result& result : results) for_each_tensor(result, visit);
+}
+
 /// With copied tensors.
 template <class Result>
 Result copy_of(Result result) {
-  ResultParts parts;
-  result_parts(result, parts);
-  for (const ResultParts::Part& part : parts) {
-    if (part.value->defined()) *part.value = part.value->clone();
-  }
+  for_each_tensor(result, [](at::Tensor& tensor) {
+    if (tensor.defined()) tensor = tensor.clone();
+  });
   return result;
 }
+
+namespace internal {
+/// On the device. A number of the CPU gets there without a copy, for which the
+/// CPU would wait.
+at::Tensor moved_to(const at::Tensor& value, c10::Device device);
+
+/// Takes a result to the device of the inputs; stays, if that is the CPU or
+/// there is none.
+template <class Result>
+void move_result(Result& result, std::optional<c10::Device> device) {
+  if (!device || device->is_cpu()) return;
+  for_each_tensor(result,
+                  [&](at::Tensor& part) { part = moved_to(part, *device); });
+}
+}  // namespace internal
 
 }  // namespace tally

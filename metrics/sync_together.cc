@@ -108,6 +108,7 @@ class Together {
         merged.states.push_back(item.state.defined() ? item.state
                                                      : item.identity);
         merged.update_counts.push_back(item.update_count);
+        merged.devices.push_back(item.device);
       }
     }
     finish(merged);

@@ -61,9 +61,10 @@ class LawRun {
       const auto& without = options.without();
       const bool wanted =
           std::find(without.begin(), without.end(), law) == without.end();
-      if (wanted && (law != MetricLaw::kThreads || options.check_threads())) {
-        laws_.push_back(law);
-      }
+      if (!wanted) continue;
+      if (law == MetricLaw::kThreads && !options.check_threads()) continue;
+      if (law == MetricLaw::kDevice && !options.device()) continue;
+      laws_.push_back(law);
     }
   }
 
@@ -124,6 +125,9 @@ std::string options_text(MetricLaw law, const MetricLawOptions& options,
   if (is_over_ranks(law)) list("ranks", c10::Join(", ", ranks));
   if (options.rtol() != other.rtol()) {
     text += c10::str(".rtol(", options.rtol(), ")");
+  }
+  if (law == MetricLaw::kDevice) {
+    text += c10::str(".device(c10::Device(\"", *options.device(), "\"))");
   }
   flag("takes_empty_batches", options.takes_empty_batches(), true);
   flag("order_matters", options.order_matters(), false);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <c10/core/Device.h>
 #include <torch/arg.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <type_traits>
@@ -62,6 +64,11 @@ enum class MetricLaw {
   /// Gradients of forward() equal numerical ones, and over ranks those of one
   /// process; a metric that is not differentiable has none.
   kGradients,
+  /// With inputs on MetricLawOptions::device, values are those of the CPU and
+  /// are on the device: after updates, forward(), merging, loading and over two
+  /// ranks, of which one may have no data and gets the same bits. A batch on
+  /// the CPU is refused then, and what to(device) has moved stays there.
+  kDevice,
 };
 
 /// For example "associativity".
@@ -94,6 +101,9 @@ struct MetricLawOptions {
   /// Tolerance between values by different numbers of threads, measured like
   /// `rtol`. Default: 0, the same bits.
   TORCH_ARG(double, threads_rtol) = 0;
+  /// The device of kDevice: testkit::pretend_device(), or a GPU. Default: none,
+  /// and kDevice is not checked.
+  TORCH_ARG(std::optional<c10::Device>, device) = {};
   /// Inputs with respect to which a differentiable metric has a gradient.
   /// Default: the first.
   TORCH_ARG(std::vector<std::size_t>, differentiable_inputs) = {0};

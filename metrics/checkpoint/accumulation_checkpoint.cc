@@ -28,6 +28,7 @@ StoredRows Accumulation::stored(bool with_values) const {
   for (StoredCell& each : rows.cells) pack(each.state);
   rows.update_count = update_count_;
   rows.sources = sources_;
+  rows.device = device_;
   return rows;
 }
 
@@ -62,6 +63,7 @@ void Accumulation::take(StoredRows rows) {
     if (index) place = *index->find(rows.keys[i / width]);
     StateCell& own = cells[place * width + i % width];
     own.local = std::move(rows.cells[i].state);
+    if (given_device_) move_column(i % width, own.local, *given_device_);
     own.count = rows.cells[i].count;
     own.index_offset = rows.cells[i].index_offset;
   }
@@ -70,6 +72,7 @@ void Accumulation::take(StoredRows rows) {
   row_values_ = std::move(values);
   update_count_ = rows.update_count;
   sources_ = rows.sources.of_copy();
+  device_ = given_device_ ? given_device_ : rows.device;
   synced_ = false;
   invalidate_value();
 }

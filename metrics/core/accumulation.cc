@@ -321,6 +321,7 @@ void Accumulation::reset() {
   forget_warnings();
   sources_.clear();
   update_count_ = 0;
+  device_ = given_device_;
   synced_ = false;
   invalidate_value();
 }
@@ -371,12 +372,14 @@ void Accumulation::merge_state(const Accumulation& other) {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       row.states.push_back(other.cell(r, c).local);
       row.counts.push_back(other.cell(r, c).count);
+      if (device_) move_column(c, row.states.back(), *device_);
     }
   }
   Sources sources = sources_.merged(other.sources_);
   absorb_rows(rows, /*are_batches=*/false);
   sources_ = std::move(sources);
   update_count_ += other.update_count_;
+  if (!device_) device_ = other.device_;
 }
 
 void Accumulation::copy_state(const Accumulation& other) {
@@ -394,17 +397,10 @@ void Accumulation::copy_state(const Accumulation& other) {
   synced_update_count_ = other.synced_update_count_;
   history_ = other.history_;
   sources_ = other.sources_.of_copy();
+  device_ = other.device_;
+  given_device_ = other.given_device_;
+  synced_device_ = other.synced_device_;
   synced_ = other.synced_;
-  invalidate_value();
-}
-
-void Accumulation::to(c10::Device device) {
-  for (std::size_t i = 0; i < cells_.size(); ++i) {
-    if (columns_[i % columns_.size()].on_cpu) continue;
-    for (AnyState* state : {&cells_[i].local, &cells_[i].synced}) {
-      if (state->defined()) move_to(state->fields(), device);
-    }
-  }
   invalidate_value();
 }
 

@@ -91,6 +91,24 @@ class Accumulation {
     if (synced_) refuse_synced(verb);
   }
 
+  /// Where values go: to the inputs of the last batch or, if there is none, to
+  /// the device of to() or, after a sync, to the current GPU of this rank, if
+  /// other ranks had inputs on theirs. None: where they are.
+  std::optional<c10::Device> device() const {
+    return synced_ ? synced_device_ : device_;
+  }
+  /// Throws c10::ValueError for inputs on another device than a GPU on which
+  /// the state is.
+  void require_device(std::optional<c10::Device> inputs) const {
+    if (inputs != device_ && inputs && device_ && !device_->is_cpu()) {
+      refuse_device(*inputs);
+    }
+  }
+  /// Inputs of this device have been absorbed.
+  void note_device(std::optional<c10::Device> inputs) {
+    if (inputs) device_ = inputs;
+  }
+
   /// Merges one batch into the local state and counts an update, or throws and
   /// changes nothing. The batch is a state of the only column that has batches,
   /// typed or as an AnyState, or one AnyState for each of them; its graph is
@@ -106,7 +124,8 @@ class Accumulation {
   /// Implements Metric::forward for a batch as above, created by `observe()`;
   /// `evaluate(batch)` returns its value.
   template <class Observe, class Evaluate>
-  auto forward(const Observe& observe, const Evaluate& evaluate);
+  auto forward(std::optional<c10::Device> inputs, const Observe& observe,
+               const Evaluate& evaluate);
 
   /// Implements Metric::compute_results: `evaluate(rows)` keeps the value of
   /// StateRows&, and `finish()` is called after a synced state, which may share
@@ -189,6 +208,7 @@ class Accumulation {
   void forget_warnings();
   void merge_state(const Accumulation& other);
   void copy_state(const Accumulation& other);
+  /// Moves the states; those after a reset or a load go there, too.
   void to(c10::Device device);
   Results state_tensors() const;
 
@@ -234,6 +254,7 @@ class Accumulation {
 
  private:
   [[noreturn]] void refuse_synced(const char* verb) const;
+  [[noreturn]] void refuse_device(c10::Device inputs) const;
   // A state that is not of this column.
   [[noreturn]] void refuse_batch(std::size_t column) const;
   [[noreturn]] void refuse_batch_without_key() const;
@@ -282,6 +303,9 @@ class Accumulation {
   template <class State>
   static bool drop_graph(State& state);
 
+  void move_column(std::size_t column, AnyState& state,
+                   c10::Device device) const;
+
   void absorb_states(c10::ArrayRef<void*> batches);
   void absorb_in_last_row(std::vector<AnyState>& batch);
   // Throws for keys that the rules refuse beside those that there are.
@@ -313,6 +337,9 @@ class Accumulation {
   std::int64_t synced_update_count_ = 0;
   std::shared_ptr<sync::internal::SyncHistory> history_;
   Sources sources_;
+  std::optional<c10::Device> device_;
+  std::optional<c10::Device> given_device_;  // by to()
+  std::optional<c10::Device> synced_device_;
   bool synced_ = false;
   bool current_value_ = false;
   bool may_warn_ = false;  // a column has notes or remarks

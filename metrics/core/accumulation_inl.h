@@ -22,17 +22,19 @@ void Accumulation::absorb(Batch& batch) {
 }
 
 template <class Observe, class Evaluate>
-auto Accumulation::forward(const Observe& observe, const Evaluate& evaluate) {
+auto Accumulation::forward(std::optional<c10::Device> inputs,
+                           const Observe& observe, const Evaluate& evaluate) {
   const auto ranks = ranks_to_sync_on_step();
-  if (!ranks) require_unsynced("forward");
-  auto batch = ranks ? or_report(ranks,
-                                 [&] {
-                                   require_unsynced("forward");
-                                   return observe();
-                                 })
-                     : observe();
+  const auto prepare = [&] {
+    require_unsynced("forward");
+    require_device(inputs);
+    return observe();
+  };
+  auto batch = ranks ? or_report(ranks, prepare) : prepare();
   auto value = ranks ? value_of_ranks(batch, ranks, evaluate) : evaluate(batch);
+  move_result(value, inputs);
   absorb(batch);
+  note_device(inputs);
   if (may_warn_) warn_of_own_rows();
   return value;
 }

@@ -120,7 +120,8 @@ std::vector<sync::internal::SyncItem> Accumulation::items(
           row != nullptr && !with_identity_only && row[c].local.defined();
       list.push_back({column.label + name, column.key,
                       has_state ? row[c].local : column.identity,
-                      column.identity, row != nullptr ? row[c].count : 0});
+                      column.identity, row != nullptr ? row[c].count : 0,
+                      device_});
     }
   };
   if (!index_) {
@@ -138,7 +139,7 @@ std::vector<sync::internal::SyncItem> Accumulation::items(
                   StateKey(c10::str(rules.owner, "(rows=", keys.size(),
                                     ", keys=", sync::fingerprint(joined), ")"),
                            typeid(NoFields)),
-                  nothing, nothing, update_count_});
+                  nothing, nothing, update_count_, device_});
   for (const std::string& key : keys) {
     const auto place = index_->find(key);
     add(" of " + rules.name(key), place ? &cell(*place, 0) : nullptr);
@@ -159,6 +160,7 @@ StoredRows Accumulation::Shape::merged(sync::internal::SyncResult& result,
                                        std::size_t& next) const {
   StoredRows all;
   for (const std::string& key : keys) all.add_row(key, columns);
+  if (next < result.devices.size()) all.device = result.devices[next];
   if (has_keys) {
     all.update_count = result.update_counts[next++];
   } else {
@@ -294,6 +296,7 @@ void Accumulation::take_synced(StoredRows merged) noexcept {
     own.synced_count = merged.cells[i].count;
   }
   synced_update_count_ = merged.update_count;
+  synced_device_ = merged.device;
   synced_ = true;
   invalidate_value();
 }

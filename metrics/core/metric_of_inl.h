@@ -20,7 +20,7 @@ MetricOf<Derived, Observer, Result, Options>::MetricOf(
       {class_name(),
        internal::state_key_of<Observer>(options_, this->metric_options()),
        internal::identity_of(observer_),
-       this->metric_options().compute_on_cpu()});
+       internal::keeps_on_cpu(observer_, this->metric_options())});
   accumulation_.add_remarks(0, internal::remarks_of(options_));
 }
 
@@ -30,7 +30,7 @@ MetricOf<Derived, Observer, Result, Options>::~MetricOf() = default;
 template <class Derived, class Observer, class Result, class Options>
 Result MetricOf<Derived, Observer, Result, Options>::forward(
     std::initializer_list<NamedInput> inputs) {
-  return forward_state([&] {
+  return forward_state(internal::device_of(NamedInputs(inputs)), [&] {
     AnyState batch = this->observe_next(NamedInputs(inputs));
     return std::move(batch.get<State>());
   });
@@ -174,7 +174,8 @@ void MetricOf<Derived, Observer, Result, Options>::set_metric_options(
   observer_ = std::move(observer);
   accumulation_.column().key =
       internal::state_key_of<Observer>(options_, metric_options());
-  accumulation_.column().on_cpu = metric_options().compute_on_cpu();
+  accumulation_.column().on_cpu =
+      internal::keeps_on_cpu(observer_, metric_options());
 }
 
 template <class Derived, class Observer, class Result, class Options>

@@ -219,6 +219,20 @@ Options validated(Options options, const char* metric) {
   return options;
 }
 
+template <class Observer>
+using KeepsOnCpuOf = decltype(std::declval<const Observer&>().keeps_on_cpu());
+
+/// Whether an observer's states are on the CPU, wherever inputs are.
+template <class Observer>
+bool keeps_on_cpu([[maybe_unused]] const Observer& observer,
+                  const MetricOptions& options) {
+  if constexpr (kHas<KeepsOnCpuOf, Observer>) {
+    return options.compute_on_cpu() || observer.keeps_on_cpu();
+  } else {
+    return options.compute_on_cpu();
+  }
+}
+
 /// Calls `function(name, tensor)` for each tensor of a result; the name is
 /// empty if the result is a tensor.
 template <class Result, class Function>

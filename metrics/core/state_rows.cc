@@ -94,6 +94,7 @@ void StoredRows::sort() {
   }
   sorted.update_count = update_count;
   sorted.sources = std::move(sources);
+  sorted.device = device;
   *this = std::move(sorted);
 }
 
@@ -137,6 +138,7 @@ void merge_rows(const std::vector<StateColumn>& columns, const RowKeys* rules,
   }
   into.update_count += more.update_count;
   into.sources = into.sources.merged(more.sources);
+  if (!into.device) into.device = more.device;
   into.sort();
   if (rules != nullptr) rules->check(into.keys, /*others=*/0);
 }
@@ -168,6 +170,10 @@ std::int64_t StateRows::count(std::size_t row, std::size_t column) const {
   if (from_ == nullptr) return stored_.cells[row * columns_ + column].count;
   const StateCell& cell = from_->cell(places_[row], column);
   return from_->is_synced() ? cell.synced_count : cell.count;
+}
+
+std::optional<c10::Device> StateRows::device() const {
+  return from_ != nullptr ? from_->device() : stored_.device;
 }
 
 AnyState& StateRows::kept(std::size_t row, std::size_t column) {

@@ -135,8 +135,9 @@ struct StoredRows {
   std::vector<std::string> keys;    // none of the only row without one
   std::vector<std::string> values;  // by key: see Accumulation::value_of_row
   std::vector<StoredCell> cells;
-  std::int64_t update_count = 0;  // of rows with keys
-  Sources sources;                // not of what a sync merges
+  std::int64_t update_count = 0;      // of rows with keys
+  Sources sources;                    // not of what a sync merges
+  std::optional<c10::Device> device;  // see Accumulation::device
 
   /// Adds a row with nothing, of so many columns.
   void add_row(std::string key, std::size_t columns);
@@ -171,6 +172,8 @@ class StateRows {
   const AnyState& operator[](std::size_t column) const {
     return state(0, column);
   }
+  /// Where their values go: see Accumulation::device.
+  std::optional<c10::Device> device() const;
   /// Of a column that survives a reset: a copy, for evaluation to change.
   AnyState& kept(std::size_t row, std::size_t column);
 

@@ -77,11 +77,12 @@ class Comparisons : public NamedParts<Comparison> {
   Results results() const;
 };
 
-/// With copied tensors.
-Comparison copy_of(Comparison comparison);
-inline Comparisons copy_of(Comparisons comparisons) {
-  comparisons.own_tensors();
-  return comparisons;
+void for_each_tensor(Comparison& comparison,
+                     c10::function_ref<void(at::Tensor&)> visit);
+inline void for_each_tensor(Comparisons& comparisons,
+                            c10::function_ref<void(at::Tensor&)> visit) {
+  comparisons.for_each_part(
+      [&](Comparison& part) { for_each_tensor(part, visit); });
 }
 
 }  // namespace tally

@@ -109,11 +109,12 @@ class Intervals : public NamedParts<Interval> {
   Results results() const;
 };
 
-/// With copied tensors.
-Interval copy_of(Interval interval);
-inline Intervals copy_of(Intervals intervals) {
-  intervals.own_tensors();
-  return intervals;
+void for_each_tensor(Interval& interval,
+                     c10::function_ref<void(at::Tensor&)> visit);
+inline void for_each_tensor(Intervals& intervals,
+                            c10::function_ref<void(at::Tensor&)> visit) {
+  intervals.for_each_part(
+      [&](Interval& part) { for_each_tensor(part, visit); });
 }
 
 }  // namespace tally

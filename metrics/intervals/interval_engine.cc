@@ -225,13 +225,13 @@ void check_counted(const Metric& metric, Inputs inputs, std::int64_t dims) {
 
 }  // namespace internal::intervals
 
-Interval copy_of(Interval interval) {
+void for_each_tensor(Interval& interval,
+                     c10::function_ref<void(at::Tensor&)> visit) {
   for (at::Tensor* each :
        {&interval.value, &interval.low, &interval.high,
         &interval.standard_error, &interval.degrees_of_freedom}) {
-    if (each->defined()) *each = each->clone();
+    visit(*each);
   }
-  return interval;
 }
 
 Results Intervals::results() const {

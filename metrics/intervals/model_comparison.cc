@@ -174,11 +174,9 @@ std::unique_ptr<ComparisonEngine> make_comparison_engine(
 
 namespace intervals = internal::intervals;
 
-Comparison copy_of(Comparison comparison) {
-  for (at::Tensor* each : intervals::tensors_of(comparison)) {
-    if (each->defined()) *each = each->clone();
-  }
-  return comparison;
+void for_each_tensor(Comparison& comparison,
+                     c10::function_ref<void(at::Tensor&)> visit) {
+  for (at::Tensor* each : intervals::tensors_of(comparison)) visit(*each);
 }
 
 Results Comparisons::results() const {

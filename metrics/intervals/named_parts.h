@@ -63,9 +63,10 @@ class NamedParts {
   std::size_t size() const { return parts_.size(); }
   bool empty() const { return parts_.empty(); }
 
-  /// Copies the tensors, so that none is shared.
-  void own_tensors() {
-    for (auto& [name, part] : parts_) part = copy_of(std::move(part));
+  /// `visit(part)` for each of them, which it may change.
+  template <class Visit>
+  void for_each_part(const Visit& visit) {
+    for (auto& [name, part] : parts_) visit(part);
   }
 
  private:

@@ -118,7 +118,7 @@ RowMetric::RowMetric(Rules rules, const Metric& metric, AnyState identity,
       place && !rules.grouped) {
     unit_place_ = *place + added_inputs;
   }
-  const bool on_cpu = metric.metric_options().compute_on_cpu();
+  const bool on_cpu = metric.keeps_on_cpu();
   internal::StateColumn column{metric.name(), std::move(key),
                                std::move(identity), on_cpu};
   column.remarks = metric.remarks();
@@ -225,7 +225,7 @@ std::vector<AnyState> RowMetric::observe_rows(const SampleIds* ids,
 }
 
 void RowMetric::update_named(const SampleIds* ids, NamedInputs given) {
-  update_by([&] {
+  update_by(internal::device_of(given), [&] {
     internal::OrderedInputs ordered;
     input_order_.arrange(
         given, inputs(), [this](std::size_t) { return metric().name(); },
@@ -235,7 +235,8 @@ void RowMetric::update_named(const SampleIds* ids, NamedInputs given) {
 }
 
 void RowMetric::update_rows(const SampleIds* ids, Inputs inputs) {
-  update_by([&] { return observe_rows(ids, inputs); });
+  update_by(internal::device_of(inputs),
+            [&] { return observe_rows(ids, inputs); });
 }
 
 internal::intervals::RowCount RowMetric::count_of(

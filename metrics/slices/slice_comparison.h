@@ -197,8 +197,8 @@ class SliceComparison final
   std::vector<ComparedSlice> value_;
 };
 
-inline std::vector<ComparedSlice> copy_of(std::vector<ComparedSlice> slices) {
-  return slices;
-}
+/// It has none.
+inline void for_each_tensor(ComparedSlice&,
+                            c10::function_ref<void(at::Tensor&)>) {}
 
 }  // namespace tally

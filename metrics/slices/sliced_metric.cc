@@ -44,11 +44,6 @@ std::string SliceResult::name() const {
   return is_other() ? "(other)" : internal::slice_words(key);
 }
 
-std::vector<SliceResult> copy_of(std::vector<SliceResult> slices) {
-  for (SliceResult& slice : slices) slice.results = copy_of(slice.results);
-  return slices;
-}
-
 SlicedMetric::SlicedMetric(Options options)
     : SlicedRows(rules_of(options), bytes_of(options.keys())),
       options_(std::move(options)) {}

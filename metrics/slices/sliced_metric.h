@@ -139,7 +139,9 @@ class SlicedMetric final
   std::vector<SliceResult> value_;
 };
 
-/// With copied tensors.
-std::vector<SliceResult> copy_of(std::vector<SliceResult> slices);
+inline void for_each_tensor(SliceResult& slice,
+                            c10::function_ref<void(at::Tensor&)> visit) {
+  for_each_tensor(slice.results, visit);
+}
 
 }  // namespace tally

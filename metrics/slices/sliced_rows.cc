@@ -210,7 +210,7 @@ void SlicedRows::observe_block(c10::ArrayRef<std::int32_t> codes, Inputs inputs,
 
 void SlicedRows::update_rows(const SliceKeys& keys, NamedInputs given,
                              AddStates add) {
-  update_by([&] {
+  update_by(internal::device_of(given), [&] {
     internal::OrderedInputs ordered;
     metrics_.arrange(given, owner(), ordered);
     return observe(keys, ordered, Order::kUnion, add);
@@ -219,7 +219,7 @@ void SlicedRows::update_rows(const SliceKeys& keys, NamedInputs given,
 
 void SlicedRows::update_rows(const SliceKeys& keys, Inputs inputs,
                              AddStates add) {
-  update_by([&] {
+  update_by(internal::device_of(inputs), [&] {
     metrics_.union_.check_agreement(owner(), inputs.size());
     return observe(keys, inputs, Order::kPositional, add);
   });

@@ -105,18 +105,19 @@ std::vector<AnyState> MetricTracker::observe(NamedInputs inputs) {
 
 void MetricTracker::update_inputs(Inputs inputs) {
   require_step("update");
-  update_by([&] { return observe(inputs); });
+  update_by(internal::device_of(inputs), [&] { return observe(inputs); });
 }
 
 void MetricTracker::update_inputs(NamedInputs inputs) {
   require_step("update");
-  update_by([&] { return observe(inputs); });
+  update_by(internal::device_of(inputs), [&] { return observe(inputs); });
 }
 
 Results MetricTracker::forward_inputs(Inputs inputs) {
   require_step("forward");
   return forward_by(
-      /*is_differentiable=*/true, [&] { return observe(inputs); },
+      internal::device_of(inputs), /*is_differentiable=*/true,
+      [&] { return observe(inputs); },
       [&](const std::vector<AnyState>& batch) {
         return metrics_.evaluate(batch);
       });
@@ -125,7 +126,8 @@ Results MetricTracker::forward_inputs(Inputs inputs) {
 Results MetricTracker::forward_inputs(NamedInputs inputs) {
   require_step("forward");
   return forward_by(
-      /*is_differentiable=*/true, [&] { return observe(inputs); },
+      internal::device_of(inputs), /*is_differentiable=*/true,
+      [&] { return observe(inputs); },
       [&](const std::vector<AnyState>& batch) {
         return metrics_.evaluate(batch);
       });
@@ -184,6 +186,7 @@ Results MetricTracker::compute_all() {
       [&](internal::StateRows& rows) {
         values = finished_values();
         all = values_of(rows, values);
+        internal::move_result(all, rows.device());
       },
       [&] {
         const bool is_final = !is_synced() && accumulation_.computes_for_all();

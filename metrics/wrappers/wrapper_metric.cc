@@ -63,7 +63,7 @@ void MetricWrapper::set_state(AnyState identity, internal::RowParts parts,
                               std::string label) {
   if (label.empty()) label = name();
   accumulation_.add_column(
-      {label, key(), std::move(identity), metric_options().compute_on_cpu()});
+      {label, key(), std::move(identity), metric_->keeps_on_cpu()});
   accumulation_.column().given =
       std::make_shared<internal::GivenWarnings>(parts);
   accumulation_.add_remarks(0, metric_->remarks());
@@ -98,7 +98,7 @@ void MetricWrapper::set_metric_options(MetricOptions options) {
     if (column.survives_reset)
       column.key = internal::kKeptColumn + metric_->state_key();
   }
-  accumulation_.column().on_cpu = metric_options().compute_on_cpu();
+  accumulation_.column().on_cpu = metric_->keeps_on_cpu();
 }
 
 Results MetricWrapper::results_of(const AnyState& state) const {

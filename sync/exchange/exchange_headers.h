@@ -17,7 +17,7 @@
 namespace tally::sync::internal {
 
 inline constexpr std::uint32_t kMagic = 0x594c4154;  // "TALY"
-inline constexpr std::uint16_t kProtocol = 4;
+inline constexpr std::uint16_t kProtocol = 5;
 
 struct Header {
   std::uint32_t magic;

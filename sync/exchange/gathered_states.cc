@@ -24,9 +24,10 @@ constexpr std::int64_t kLeastReducedBytes = std::int64_t{64} << 10;
 // Most payloads need no more memory than they start with.
 constexpr size_t kUsualBytes = 16384;
 // Only these can be left out of a payload.
-constexpr size_t kMaskedFields = 62;
+constexpr size_t kMaskedFields = 61;
 // Beside them in the mask.
 constexpr std::int64_t kOnCuda = std::int64_t{1} << kMaskedFields;
+constexpr std::int64_t kInputsOnCuda = kOnCuda << 1;
 constexpr std::int64_t kOnAccelerator =
     std::numeric_limits<std::int64_t>::min();
 
@@ -81,8 +82,9 @@ std::int64_t reduced_bytes(int ranks) {
 }
 
 // The payload: for each state its update count, which fields were left out,
-// whether it is on a GPU and on the accelerator, and its fields. In the place
-// of one that was left out is its shape_of().
+// whether it is on a GPU, and the inputs are, and whether it is on the
+// accelerator, and its fields. In the place of one that was left out is its
+// shape_of().
 EncodedStates encode_states(const std::vector<SyncItem>& items,
                             std::optional<std::int64_t> reduced_bytes,
                             std::optional<c10::Device> accelerator) {
@@ -111,6 +113,7 @@ EncodedStates encode_states(const std::vector<SyncItem>& items,
     }
     const c10::Device place = device_of(item);
     if (place.is_cuda()) left_out |= kOnCuda;
+    if (item.device && item.device->is_cuda()) left_out |= kInputsOnCuda;
     if (place == accelerator) left_out |= kOnAccelerator;
     encoder.integer(left_out);
     encoder.fields(fields);
@@ -124,7 +127,10 @@ GatheredStates::GatheredStates(const std::vector<SyncItem>& items,
                                const Contributions& all,
                                const Communicator& communicator)
     : items_(items), communicator_(communicator), sequence_(all.sequence) {
-  for (const SyncItem& item : items) places_.push_back(device_of(item));
+  for (const SyncItem& item : items) {
+    places_.push_back(device_of(item));
+    devices_.push_back(item.device);
+  }
   for (const std::string_view payload : all.payloads) {
     decode(payload, all.storage);
   }
@@ -155,9 +161,12 @@ void GatheredStates::decode(std::string_view payload,
     }
     // Without data here, what the others compute on their devices is computed
     // on the one of this rank, so that the bits are the same.
-    if ((left_out & kOnCuda) != 0 && items_[i].update_count == 0 &&
-        at::hasCUDA()) {
+    if (!at::hasCUDA()) continue;
+    if ((left_out & kOnCuda) != 0 && items_[i].update_count == 0) {
       places_[i] = port::Devices(c10::kCUDA).getDevice();
+    }
+    if ((left_out & kInputsOnCuda) != 0 && !devices_[i]) {
+      devices_[i] = port::Devices(c10::kCUDA).getDevice();
     }
   }
 }

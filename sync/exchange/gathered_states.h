@@ -41,6 +41,10 @@ class GatheredStates {
   const States& rank(size_t r) const { return ranks_[r]; }
   /// Sums over the ranks.
   std::vector<std::int64_t> update_counts() const;
+  /// See SyncResult::devices.
+  const std::vector<std::optional<c10::Device>>& devices() const {
+    return devices_;
+  }
 
   /// The merged states of the ranks [first, last).
   States fold(size_t first, size_t last) const;
@@ -84,6 +88,7 @@ class GatheredStates {
   const Communicator& communicator_;
   std::int64_t sequence_;
   std::vector<c10::Device> places_;  // of the items' states, once merged
+  std::vector<std::optional<c10::Device>> devices_;
   std::vector<States> ranks_;
   std::vector<std::int64_t> counts_;
   std::vector<Large> large_;

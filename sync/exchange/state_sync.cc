@@ -233,6 +233,7 @@ SyncResult merged_with_large(const std::vector<SyncItem>& items,
                [&] {
                  gathered.emplace(items, all, communicator);
                  result.update_counts = gathered->update_counts();
+                 result.devices = gathered->devices();
                  result.states = gathered->fold_away();
                  gathered->prepare_large();
                });
@@ -274,6 +275,7 @@ SyncResult sync_states(const std::vector<SyncItem>& items,
   GatheredStates gathered(items, all, *communicator);
   SyncResult result;
   result.update_counts = gathered.update_counts();
+  result.devices = gathered.devices();
   result.states = graph || all_ranks ? gathered.fold(0, gathered.ranks())
                                      : gathered.fold_away();
   if (!graph && !all_ranks) return result;
@@ -331,6 +333,7 @@ SyncResult PendingSync::wait() {
   GatheredStates gathered(started_->items, all, *started_->communicator);
   SyncResult result;
   result.update_counts = gathered.update_counts();
+  result.devices = gathered.devices();
   result.states = gathered.fold_away();
   return result;
 }

@@ -22,6 +22,7 @@ struct SyncItem {
   AnyState state;     ///< this rank's; with a graph in forward
   AnyState identity;  ///< a fresh one
   std::int64_t update_count = 0;
+  std::optional<c10::Device> device = {};  ///< of this rank's inputs
 };
 
 struct SyncOptions {
@@ -42,7 +43,10 @@ struct SyncOptions {
 struct SyncResult {
   std::vector<AnyState> states;
   std::vector<std::int64_t> update_counts;  ///< sums over the ranks
-  bool all_cached = false;                  ///< then the rest is empty
+  /// Where values go: to this rank's inputs or, if it had none, to its current
+  /// GPU, if others had theirs on one.
+  std::vector<std::optional<c10::Device>> devices;
+  bool all_cached = false;  ///< then the rest is empty
 };
 
 /// Merges the states of all ranks in rank order, so that results are

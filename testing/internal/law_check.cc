@@ -77,7 +77,7 @@ namespace internal {
 const std::vector<MetricLaw>& all_laws() {
   static const std::vector<MetricLaw> laws = [] {
     std::vector<MetricLaw> all;
-    for (int law = 0; law <= static_cast<int>(MetricLaw::kGradients); ++law) {
+    for (int law = 0; law <= static_cast<int>(MetricLaw::kDevice); ++law) {
       all.push_back(static_cast<MetricLaw>(law));
     }
     return all;
@@ -162,6 +162,9 @@ std::vector<Finding> LawCheck::check(MetricLaw law) {
       case MetricLaw::kGradients:
         check_gradients();
         break;
+      case MetricLaw::kDevice:
+        if (options().device()) check_device();
+        break;
     }
   } catch (const std::exception& error) {
     findings_.add("a call threw", sync::describe(error));
@@ -236,6 +239,8 @@ const char* to_string(MetricLaw law) {
       return "threads";
     case MetricLaw::kGradients:
       return "gradients";
+    case MetricLaw::kDevice:
+      return "device";
   }
   return "";
 }

@@ -77,6 +77,13 @@ class LawCheck {
   void check_inference_gradients();
   void check_threads();
   void check_gradients();
+  void check_device();
+  void check_step_on_device(const Results& actual, const Results& expected,
+                            const char* step);
+  void check_load_on_device(const std::vector<Batch>& moved);
+  void check_refusal_on_device(Metric& metric);
+  void check_given_device(const std::vector<Batch>& moved);
+  void check_ranks_on_device(const std::vector<Batch>& moved);
 
   LawSubject subject_;
   const std::vector<Batch> pristine_;

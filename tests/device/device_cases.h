@@ -1,7 +1,5 @@
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -9,27 +7,11 @@
 #include <vector>
 
 #include "tally/metrics/registry/registry.h"
-#include "tally/metrics/results.h"
 #include "tally/testing/batch.h"
-#include "tally/testing/compare.h"
-#include "tally/testing/pretend_device.h"
 #include "tally/tests/metrics/registry_cases.h"
 
 /// The reference cases of metrics, for tests on the pretend device.
 namespace tally::testkit {
-
-// The CPU has kernels of its own for some sums, in float32 for images.
-inline constexpr Tolerance kTolerance{1e-6, 1e-9};
-
-inline Batch moved_to(c10::Device device, const Batch& batch) {
-  Batch moved;
-  for (const BatchInput& input : batch) {
-    moved.push_back(input.with_tensors([&](const at::Tensor& tensor) {
-      return tensor.defined() ? tensor.to(device) : tensor;
-    }));
-  }
-  return moved;
-}
 
 inline bool has_tensors(const Batch& batch) {
   bool any = false;
@@ -40,27 +22,6 @@ inline bool has_tensors(const Batch& batch) {
     });
   }
   return any;
-}
-
-inline void update(Metric& metric, const Batch& batch) {
-  registry_cases::with_inputs(
-      batch, [&](Inputs inputs) { metric.update_inputs(inputs); });
-}
-
-inline Results on_cpu(const Results& results) {
-  Results moved;
-  for (const auto& [name, value] : results) {
-    moved.add(name, value.defined() ? value.detach().cpu() : value);
-  }
-  return moved;
-}
-
-inline std::vector<c10::Device> places_of(const Results& results) {
-  std::vector<c10::Device> places;
-  for (const auto& [name, value] : results) {
-    if (value.defined()) places.push_back(value.device());
-  }
-  return places;
 }
 
 /// At most so many of a metric's cases with tensors, spread over its file.

@@ -20,13 +20,15 @@ ImageObjects ImageObjects::slice(std::int64_t begin, std::int64_t end) const {
 }
 
 std::vector<at::Tensor> tensors_of(const std::vector<ImageObjects>& images) {
-  std::vector<at::Tensor> boxes;
-  for (const ImageObjects& image : images) boxes.push_back(image.boxes);
-  return boxes;
+  std::vector<at::Tensor> tensors;
+  for (const ImageObjects& image : images) {
+    tensors.push_back(image.boxes.defined() ? image.boxes : image.masks);
+  }
+  return tensors;
 }
 
 std::vector<at::Tensor> tensors_of(const FlatImageObjects& flat) {
-  return {flat.objects.boxes};
+  return tensors_of(std::vector<ImageObjects>{flat.objects});
 }
 
 std::vector<std::int64_t> FlatImageObjects::offsets() const {

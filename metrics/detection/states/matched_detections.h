@@ -41,6 +41,7 @@ class MatchedDetections {
       {"image_ids", InputKind::kKeys, "int ids of the images [N], or texts",
        /*is_optional=*/true}};
   static constexpr const char* kUnit = "image";
+  static bool keeps_on_cpu() { return true; }
   using State = MatchedDetectionsState;
 
   template <class Options>

@@ -33,6 +33,7 @@ class PanopticCounts {
       {"crowd", InputKind::kInteger, "0 or 1 [N, P, ...]: crowds of target",
        /*is_optional=*/true}};
   static constexpr const char* kUnit = "image";
+  static bool keeps_on_cpu() { return true; }
   using Options = PanopticQualityOptions;
   using State = PanopticState;
 

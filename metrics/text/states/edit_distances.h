@@ -101,6 +101,7 @@ class TokenEditDistances {
       {"preds", InputKind::kInteger, "int tokens [N, L]"},
       {"target", InputKind::kInteger, "int tokens [N, M]"}};
   static constexpr const char* kUnit = "text";
+  static bool keeps_on_cpu() { return true; }
   using Options = TokenEditDistanceOptions;
   using State = EditDistancesState;
 

@@ -1,0 +1,237 @@
+#include <ATen/ops/arange.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randn.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tally/losses/metric_loss.h"
+#include "tally/metrics/metrics.h"
+#include "tally/testing/compare.h"
+#include "tally/testing/pretend_device.h"
+#include "tally/testing/thread_ranks.h"
+
+namespace tally {
+namespace {
+
+using testkit::pretend_device;
+
+constexpr int kClasses = 3;
+constexpr testkit::Tolerance kTolerance{1e-9, 1e-12};
+
+struct Classes {
+  at::Tensor preds;
+  at::Tensor target;
+};
+
+Classes classes(c10::Device device) {
+  const at::Tensor target = at::arange(24, at::kLong).remainder(kClasses);
+  const at::Tensor places =
+      at::arange(24 * kClasses, at::kDouble).mul(0.7).sin().view({24, -1});
+  return {places.softmax(1).to(device), target.to(device)};
+}
+
+MetricCollection both() {
+  MetricCollection metrics;
+  metrics.add("accuracy",
+              MulticlassAccuracy(
+                  MulticlassAccuracyOptions(kClasses).average(Average::kNone)));
+  metrics.add("auroc", MulticlassAUROC(MulticlassAUROCOptions(kClasses).average(
+                           Average::kNone)));
+  return metrics;
+}
+
+// What a call gives with inputs on a device, with the names of its tensors.
+using Values = std::vector<at::Tensor>;
+using Call = std::function<Values(c10::Device)>;
+
+template <class Result>
+Values tensors_in(Result result) {
+  Values tensors;
+  for_each_tensor(result, [&](at::Tensor& tensor) {
+    if (tensor.defined()) tensors.push_back(tensor);
+  });
+  return tensors;
+}
+
+void expect_same_on_device(const Call& call) {
+  const Values expected = call(at::kCPU);
+  const Values actual = call(pretend_device());
+  ASSERT_EQ(actual.size(), expected.size());
+  ASSERT_FALSE(expected.empty());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_EQ(actual[i].device(), pretend_device()) << "tensor " << i;
+    EXPECT_TRUE(testkit::near(actual[i].cpu(), expected[i], kTolerance))
+        << "tensor " << i;
+  }
+}
+
+template <class Container, class Make>
+void check_container(const Make& make) {
+  expect_same_on_device([&](c10::Device device) {
+    Container container = make();
+    const Classes batch = classes(device);
+    container.update(batch.preds, batch.target);
+    return tensors_in(container.compute());
+  });
+}
+
+TEST(ContainersOnDeviceTest, Collection) {
+  check_container<MetricCollection>(both);
+  expect_same_on_device([](c10::Device device) {
+    MetricCollection metrics = both();
+    const Classes batch = classes(device);
+    return tensors_in(metrics.forward(batch.preds, batch.target));
+  });
+  expect_same_on_device([](c10::Device device) {
+    MetricCollection metrics = both();
+    const Classes batch = classes(device);
+    metrics.update({{"target", batch.target}, {"preds", batch.preds}});
+    return tensors_in(metrics.sync_async().wait());
+  });
+  expect_same_on_device([](c10::Device device) {
+    MetricCollection metrics = both();
+    const Classes batch = classes(device);
+    metrics.update(batch.preds, batch.target);
+    return tensors_in(metrics.extract("auroc")->compute_results());
+  });
+}
+
+TEST(ContainersOnDeviceTest, ArithmeticOfValuesOnBothDevices) {
+  check_container<CompositionalMetric>([] {
+    return MulticlassAUROC(
+               MulticlassAUROCOptions(kClasses).average(Average::kNone)) +
+           0.5 * MulticlassAccuracy(MulticlassAccuracyOptions(kClasses).average(
+                     Average::kNone));
+  });
+}
+
+TEST(ContainersOnDeviceTest, Wrappers) {
+  check_container<Running>(
+      [] { return Running(MulticlassAUROC(kClasses), 2); });
+  check_container<MinMaxMetric>(
+      [] { return MinMaxMetric(MulticlassAUROC(kClasses)); });
+  check_container<BootStrapper>(
+      [] { return BootStrapper(MulticlassAccuracy(kClasses), 5); });
+  expect_same_on_device([](c10::Device device) {
+    MetricTracker tracker(both());
+    const Classes batch = classes(device);
+    Values values;
+    for (int step = 0; step < 2; ++step) {
+      tracker.increment();
+      tracker.update(batch.preds, batch.target);
+      for (at::Tensor& value : tensors_in(tracker.compute())) {
+        values.push_back(std::move(value));
+      }
+    }
+    for (at::Tensor& value : tensors_in(tracker.compute_all())) {
+      values.push_back(std::move(value));
+    }
+    return values;
+  });
+  expect_same_on_device([](c10::Device device) {
+    MultitaskWrapper tasks;
+    tasks.add("a", MulticlassAUROC(kClasses));
+    tasks.add("b", MulticlassAccuracy(kClasses));
+    const Classes batch = classes(device);
+    tasks.update({{"a", batch.preds}, {"b", batch.preds}},
+                 {{"a", batch.target}, {"b", batch.target}});
+    return tensors_in(tasks.compute());
+  });
+}
+
+TEST(ContainersOnDeviceTest, IntervalsAndComparisons) {
+  expect_same_on_device([](c10::Device device) {
+    IntervalMetric accuracy(BinaryAUROC{});
+    const at::Tensor scores = classes(device).preds.select(1, 0);
+    accuracy.update(scores, at::arange(24, at::kLong).remainder(2).to(device));
+    return tensors_in(accuracy.compute());
+  });
+  expect_same_on_device([](c10::Device device) {
+    ModelComparison accuracy(BinaryAccuracy{});
+    const at::Tensor scores = classes(device).preds.select(1, 0);
+    accuracy.update(scores, scores.square(),
+                    at::arange(24, at::kLong).remainder(2).to(device));
+    return tensors_in(accuracy.compute());
+  });
+}
+
+TEST(ContainersOnDeviceTest, Slices) {
+  expect_same_on_device([](c10::Device device) {
+    SlicedMetric by_key(MulticlassAccuracy{kClasses});
+    const std::vector<std::string> keys(24, "north");
+    const Classes batch = classes(device);
+    by_key.update(SliceKeys(keys), batch.preds, batch.target);
+    return tensors_in(by_key.compute());
+  });
+}
+
+TEST(ContainersOnDeviceTest, MetricLossHasItsValueAndGradientThere) {
+  expect_same_on_device([](c10::Device device) {
+    losses::MetricLoss loss{MeanSquaredError()};
+    const Classes batch = classes(device);
+    const at::Tensor preds = batch.preds.detach().requires_grad_();
+    const at::Tensor value = loss->forward(preds, batch.preds.square());
+    value.backward();
+    return Values{value.detach(), preds.grad()};
+  });
+}
+
+TEST(InputsOfDevicesTest, NumbersAndTextsGoWithAny) {
+  MeanMetric mean;
+  mean.update(classes(pretend_device()).preds);
+  mean.update(0.25);
+  mean.update(at::arange(1, at::kDouble).squeeze(0));
+  EXPECT_EQ(mean.update_count(), 3);
+  EXPECT_EQ(mean.compute().device(), pretend_device());
+}
+
+TEST(InputsOfDevicesTest, AreThoseOfTheFirstBesideTheCpu) {
+  RetrievalMAP map;
+  const at::Tensor queries = at::arange(8, at::kLong).floor_divide(4);
+  const at::Tensor scores = at::arange(8, at::kFloat);
+  const at::Tensor relevant = at::arange(8, at::kLong).remainder(2);
+  map.update(scores.to(pretend_device()), relevant.to(pretend_device()),
+             queries.to(pretend_device()));
+  EXPECT_EQ(map.compute().device(), pretend_device());
+  EXPECT_THROW(map.update(scores, relevant, queries), c10::ValueError);
+  map.reset();
+  map.update(scores, relevant, queries);
+  EXPECT_EQ(map.compute().device(), c10::Device(at::kCPU));
+}
+
+TEST(GivenDeviceTest, StaysAndCanBeLeft) {
+  MeanSquaredError metric;
+  metric.to(pretend_device());
+  EXPECT_EQ(metric.compute().device(), pretend_device());
+  const at::Tensor x = at::arange(4, at::kDouble);
+  EXPECT_THROW(metric.update(x, x), c10::ValueError);
+  EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
+  metric.to(at::kCPU);
+  metric.update(x, x);
+  EXPECT_EQ(metric.compute().device(), c10::Device(at::kCPU));
+  const auto copy = metric.clone();
+  copy->update(x.to(pretend_device()), x.to(pretend_device()));
+  EXPECT_EQ(copy->compute_results().value().device(), pretend_device());
+}
+
+TEST(GivenDeviceTest, HoldsWhileSynced) {
+  testkit::run_thread_ranks(
+      2, [&](const std::shared_ptr<sync::Communicator>& communicator) {
+        MeanSquaredError metric;
+        const at::Tensor x = at::arange(4, at::kDouble).to(pretend_device());
+        if (communicator->rank() == 0) metric.update(x, x.neg());
+        metric.sync();
+        EXPECT_EQ(metric.compute().device(), pretend_device());
+        EXPECT_EQ(metric.compute().cpu().item<double>(), 14);
+        metric.unsync();
+        EXPECT_EQ(metric.sync_async().wait().device(), pretend_device());
+      });
+}
+
+}  // namespace
+}  // namespace tally
