@@ -59,7 +59,7 @@ class BoxOverlapLossImpl
  public:
   static constexpr const char* kName = "BoxOverlapLoss";
   static constexpr LossSummary kSummary{
-      "1 - IoU, GIoU, DIoU or CIoU of pairs of boxes, of all ranks.",
+      "1 - IoU, GIoU, DIoU or CIoU of pairs of boxes, over all ranks.",
       "preds, target",
       "",
       "giou loss, iou loss, diou loss, ciou loss",

@@ -129,7 +129,7 @@ class FocalLossImpl
  public:
   static constexpr const char* kName = "FocalLoss";
   static constexpr LossSummary kSummary{
-      "Cross-entropy with less weight on what is predicted well.",
+      "Cross-entropy with less weight on well-classified samples.",
       "preds, target",
       "",
       "focal",

@@ -65,7 +65,7 @@ class MMCELossImpl
  public:
   static constexpr const char* kName = "MMCELoss";
   static constexpr LossSummary kSummary{
-      "The maximum mean calibration error, of all ranks.",
+      "The maximum mean calibration error over the samples of all ranks.",
       "preds, target",
       "",
       "mmce, calibration loss",

@@ -73,7 +73,7 @@ class SoftCalibrationLossImpl
  public:
   static constexpr const char* kName = "SoftCalibrationLoss";
   static constexpr LossSummary kSummary{
-      "The expected calibration error with soft bins, of all ranks.",
+      "The expected calibration error with soft bins, over all ranks.",
       "preds, target",
       "",
       "soft ece",

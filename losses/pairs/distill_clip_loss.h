@@ -56,7 +56,7 @@ class DistillClipLossImpl
  public:
   static constexpr const char* kName = "DistillClipLoss";
   static constexpr LossSummary kSummary{
-      "The loss of CLIP, and how far its logits are from a teacher's.",
+      "CLIP's loss, and a distillation loss from a teacher's logits.",
       "image_features, text_features, logit_scale, teacher_image_features, "
       "teacher_text_features, teacher_logit_scale",
       "contrastive, distill",

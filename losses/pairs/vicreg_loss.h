@@ -61,7 +61,7 @@ class VICRegLossImpl
  public:
   static constexpr const char* kName = "VICRegLoss";
   static constexpr LossSummary kSummary{
-      "Variance, invariance and covariance of two views, of all ranks.",
+      "Variance, invariance and covariance of two views, over all ranks.",
       "a, b",
       "",
       "vicreg",

@@ -70,7 +70,7 @@ class FastAPLossImpl
  public:
   static constexpr const char* kName = "FastAPLoss";
   static constexpr LossSummary kSummary{
-      "1 - average precision from a soft histogram of all ranks.",
+      "1 - average precision from a soft histogram over all ranks.",
       "preds, target, query?",
       "",
       "fastap",

@@ -63,7 +63,7 @@ class SmoothAPLossImpl
  public:
   static constexpr const char* kName = "SmoothAPLoss";
   static constexpr LossSummary kSummary{
-      "1 - average precision with sigmoids for ranks, of all ranks.",
+      "1 - average precision with sigmoids for comparisons, over all ranks.",
       "preds, target, query?",
       "",
       "smooth ap",

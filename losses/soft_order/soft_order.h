@@ -85,7 +85,7 @@ class SoftRankImpl
  public:
   static constexpr const char* kName = "SoftRank";
   static constexpr LossSummary kSummary{
-      "Ranks with derivatives, of the last dimension.",
+      "Differentiable ranks along the last dimension.",
       "values",
       "",
       "soft ranks, differentiable ranking",
@@ -118,7 +118,7 @@ class SoftSortImpl
  public:
   static constexpr const char* kName = "SoftSort";
   static constexpr LossSummary kSummary{
-      "Sorted values with derivatives, of the last dimension.",
+      "Differentiable sorting along the last dimension.",
       "values",
       "",
       "differentiable sorting",

@@ -66,7 +66,7 @@ class SoftSpearmanLossImpl
  public:
   static constexpr const char* kName = "SoftSpearmanLoss";
   static constexpr LossSummary kSummary{
-      "1 - rank correlation with soft ranks, of all ranks.",
+      "1 - Spearman correlation with soft ranks, over all samples.",
       "preds, target",
       "",
       "spearman loss",

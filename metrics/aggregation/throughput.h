@@ -80,7 +80,7 @@ class Throughput final : public MetricOf<Throughput, RankTimes, ItemRate> {
   using MetricOf::MetricOf;
   static constexpr const char* kName = "Throughput";
   static constexpr MetricSummary kSummary{
-      "Items per second over ranks: all of them by the slowest rank's time.",
+      "Items per second of all ranks, by the time of the slowest rank.",
       "[0, inf)", "", "items per second, images per second, samples per second",
       R"(\sum_r n_r / \max_r t_r)"};
 

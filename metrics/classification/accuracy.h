@@ -10,14 +10,6 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
-namespace internal {
-
-inline constexpr MetricSummary kAccuracySummary{
-    "Fraction of samples classified correctly.", "[0, 1]", "",
-    "acc, overall accuracy, pixel accuracy",
-    R"(\frac{TP + TN}{TP + TN + FP + FN})"};
-
-}  // namespace internal
 
 using BinaryAccuracyOptions = BinaryStatScoresOptions;
 using MulticlassAccuracyOptions = MulticlassRateOptions;
@@ -46,7 +38,11 @@ class BinaryAccuracy final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryAccuracy";
-  static constexpr MetricSummary kSummary = internal::kAccuracySummary.binary();
+  static constexpr MetricSummary kSummary =
+      MetricSummary{"Fraction of samples classified correctly.", "[0, 1]", "",
+                    "acc, overall accuracy, pixel accuracy",
+                    R"(\frac{TP + TN}{TP + TN + FP + FN})"}
+          .binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
   static constexpr auto kRate = internal::classification::kAccuracyRate;
 
@@ -70,7 +66,8 @@ class BinaryAccuracy final
 /// kSamplewise prepends [N], in the order of the samples. State: that of
 /// MulticlassCounts, summed, or kept per sample.
 ///
-/// Not differentiable. As sklearn.metrics.accuracy_score.
+/// Not differentiable. As sklearn.metrics.balanced_accuracy_score; with micro
+/// as sklearn.metrics.accuracy_score.
 ///
 /// Example:
 ///     MulticlassAccuracy accuracy(10);
@@ -126,7 +123,10 @@ class MultilabelAccuracy final
 
   static constexpr const char* kName = "MultilabelAccuracy";
   static constexpr MetricSummary kSummary =
-      internal::kAccuracySummary.multilabel();
+      MetricSummary{"Fraction of labels predicted correctly.", "[0, 1]", "",
+                    "acc, label accuracy",
+                    R"(\frac{TP + TN}{TP + TN + FP + FN})"}
+          .multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
   static constexpr auto kRate = internal::classification::kAccuracyRate;
 

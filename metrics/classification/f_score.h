@@ -100,7 +100,7 @@ using BinaryF1ScoreOptions = BinaryRateOptions;
 using MulticlassF1ScoreOptions = MulticlassRateOptions;
 using MultilabelF1ScoreOptions = MultilabelRateOptions;
 
-/// The weighted harmonic mean of precision and recall.
+/// The weighted harmonic mean of the precision and recall of one class.
 ///
 ///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
 /// It is zero_division if 1 is neither predicted nor a target.
@@ -132,7 +132,7 @@ class BinaryFBetaScore final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The harmonic mean of precision and recall.
+/// The harmonic mean of the precision and recall of one class.
 ///
 ///     2 tp / (2 tp + fp + fn)
 /// It is zero_division if 1 is neither predicted nor a target.
@@ -162,7 +162,7 @@ class BinaryF1Score final : public MetricOf<BinaryF1Score, BinaryCounts,
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The weighted harmonic mean of precision and recall.
+/// The weighted harmonic mean of the precision and recall of each class.
 ///
 ///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
 /// Averages are over the classes that occur.
@@ -195,7 +195,7 @@ class MulticlassFBetaScore final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The harmonic mean of precision and recall.
+/// The harmonic mean of the precision and recall of each class.
 ///
 ///     2 tp / (2 tp + fp + fn), per class or (micro) over all classes
 /// Averages are over the classes that occur.
@@ -228,7 +228,7 @@ class MulticlassF1Score final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The weighted harmonic mean of precision and recall.
+/// The weighted harmonic mean of the precision and recall of each label.
 ///
 ///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
 /// A label that does not occur contributes zero_division.
@@ -260,7 +260,7 @@ class MultilabelFBetaScore final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The harmonic mean of precision and recall.
+/// The harmonic mean of the precision and recall of each label.
 ///
 ///     2 tp / (2 tp + fp + fn), per label, per sample or (micro) of all
 /// A label that does not occur contributes zero_division.

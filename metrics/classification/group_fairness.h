@@ -231,7 +231,7 @@ class BinaryFairness final : public MetricOf<BinaryFairness, BinaryGroupCounts,
   static constexpr const char* kName = "BinaryFairness";
   static constexpr const char* kNoInterval = internal::kNoIntervalOfRatios;
   static constexpr MetricSummary kSummary =
-      MetricSummary{"Lowest rate of a group over the highest.",
+      MetricSummary{"Ratio of the lowest to the highest rate of any group.",
                     "[0, 1]",
                     "",
                     "demographic parity, equal opportunity, disparate impact, "

@@ -10,17 +10,6 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
-namespace internal {
-
-inline constexpr MetricSummary kHammingDistanceSummary{
-    "Fraction of samples classified incorrectly.",
-    "[0, 1]",
-    "",
-    "error rate, hamming loss, zero-one loss",
-    R"(\frac{FP + FN}{TP + TN + FP + FN})",
-    "Hamming 1950"};
-
-}  // namespace internal
 
 using BinaryHammingDistanceOptions = BinaryStatScoresOptions;
 using MulticlassHammingDistanceOptions = MulticlassRateOptions;
@@ -50,7 +39,13 @@ class BinaryHammingDistance final
 
   static constexpr const char* kName = "BinaryHammingDistance";
   static constexpr MetricSummary kSummary =
-      internal::kHammingDistanceSummary.binary();
+      MetricSummary{"Fraction of samples classified incorrectly.",
+                    "[0, 1]",
+                    "",
+                    "error rate, hamming loss, zero-one loss",
+                    R"(\frac{FP + FN}{TP + TN + FP + FN})",
+                    "Hamming 1950"}
+          .binary();
   static constexpr std::optional<bool> kHigherIsBetter = false;
   static constexpr auto kRate = internal::classification::kErrorRate;
 
@@ -87,7 +82,15 @@ class MulticlassHammingDistance final
 
   static constexpr const char* kName = "MulticlassHammingDistance";
   static constexpr MetricSummary kSummary =
-      internal::kHammingDistanceSummary.multiclass();
+      MetricSummary{
+          "Fraction incorrect, averaged over classes; average=micro: of all "
+          "samples.",
+          "[0, 1]",
+          "",
+          "error rate, hamming loss, zero-one loss",
+          R"(\frac{1}{C} \sum_c \frac{FN_c}{TP_c + FN_c})",
+          "Hamming 1950"}
+          .multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = false;
   static constexpr auto kRate = internal::classification::kMissRate;
 
@@ -119,7 +122,13 @@ class MultilabelHammingDistance final
 
   static constexpr const char* kName = "MultilabelHammingDistance";
   static constexpr MetricSummary kSummary =
-      internal::kHammingDistanceSummary.multilabel();
+      MetricSummary{"Fraction of labels predicted incorrectly.",
+                    "[0, 1]",
+                    "",
+                    "error rate, hamming loss",
+                    R"(\frac{FP + FN}{TP + TN + FP + FN})",
+                    "Hamming 1950"}
+          .multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = false;
   static constexpr auto kRate = internal::classification::kErrorRate;
 

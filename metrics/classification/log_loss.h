@@ -144,7 +144,7 @@ class MultilabelNegativeLogLikelihood {
   internal::classification::BinaryRules rules_;
 };
 
-/// The mean negative log-likelihood of the targets (cross-entropy).
+/// The mean negative log-likelihood of binary targets (binary cross-entropy).
 ///
 ///     loss_i = -log p_i where the target is 1, else -log (1 - p_i)
 ///     LogLoss = sum w_i loss_i / sum w_i
@@ -187,7 +187,7 @@ class BinaryLogLoss final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The mean negative log-likelihood of the targets (cross-entropy).
+/// The mean negative log-likelihood of the true classes (cross-entropy).
 ///
 ///     loss_i = -log p_i[target_i],  LogLoss = sum w_i loss_i / sum w_i
 ///

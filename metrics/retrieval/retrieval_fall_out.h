@@ -35,7 +35,7 @@ class RetrievalFallOut final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalFallOut";
   static constexpr MetricSummary kSummary{
-      "Fraction of the documents that are not relevant among the best k.",
+      "Fraction of the irrelevant documents that are among the best k.",
       "[0, 1]", "", "fallout, fall-out",
       R"(\frac{|\overline{rel} \cap top_k|}{|\overline{rel}|})"};
   static constexpr std::optional<bool> kHigherIsBetter = false;

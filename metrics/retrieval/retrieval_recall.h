@@ -30,8 +30,8 @@ class RetrievalRecall final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalRecall";
   static constexpr MetricSummary kSummary{
-      "Fraction of the relevant documents among the best k.", "[0, 1]", "",
-      "recall@k, r@k, recall at k", R"(\frac{|rel \cap top_k|}{|rel|})"};
+      "Fraction of the relevant documents that are among the best k.", "[0, 1]",
+      "", "recall@k, r@k, recall at k", R"(\frac{|rel \cap top_k|}{|rel|})"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

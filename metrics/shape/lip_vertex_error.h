@@ -79,7 +79,7 @@ class LipVertexError final
   using MetricOf::MetricOf;
   static constexpr const char* kName = "LipVertexError";
   static constexpr MetricSummary kSummary{
-      "Largest squared distance of a vertex of the lips, per frame.",
+      "Largest squared error of a lip vertex, averaged over frames.",
       "[0, inf]",
       "mouth_map=[0, 1, 2]",
       "lve, lip vertex error",
