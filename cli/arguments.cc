@@ -266,7 +266,7 @@ Arguments parse_compare(const std::vector<std::string>& words) {
                     runs);
   TORCH_CHECK_VALUE(std::count(arguments.runs.begin(), arguments.runs.end(),
                                std::string(files::kStandardInput)) < 2,
-                    "compare: expected - once, got it 2 times");
+                    "compare: - (standard input) can be given only once");
   return arguments;
 }
 

@@ -187,13 +187,15 @@ class EvaluateParser {
     for (const auto* paths : {&a.csv, &a.coco}) {
       TORCH_CHECK_VALUE(
           std::count(paths->begin(), paths->end(), files::kStandardInput) < 2,
-          paths == &a.csv ? "--csv" : "--coco", ": expected - once");
+          paths == &a.csv ? "--csv" : "--coco",
+          ": - (standard input) can be given only once");
     }
     const auto inputs =
         std::count(a.inputs.begin(), a.inputs.end(), files::kStandardInput) +
         is_id;
     TORCH_CHECK_VALUE(inputs < 2, "--inputs", is_id ? " and --ids" : "",
-                      ": expected - once, got it ", inputs, " times");
+                      ": - (standard input) can be given only once, got it ",
+                      inputs, " times");
     TORCH_CHECK_VALUE(a.split.empty() || a.ranks == 0 ||
                           static_cast<std::int64_t>(a.split.size()) == a.ranks,
                       "--split: expected one number for each of ", a.ranks,

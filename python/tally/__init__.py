@@ -1,4 +1,4 @@
-"""Metrics whose sync between ranks knows autograd.
+"""Metrics for PyTorch with exact, autograd-aware synchronization across ranks.
 
     accuracy = tally.MulticlassAccuracy(num_classes=10)
     for batch in loader:

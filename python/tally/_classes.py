@@ -29,7 +29,7 @@ def describe(entry):
             optional = " (optional)" if each["is_optional"] else ""
             lines.append(f"    {each['name']}: {each['words']}{optional}")
     else:
-        lines.append("Inputs of ``update()``: those of the metric inside.")
+        lines.append("Inputs of ``update()``: those of the wrapped metric.")
     lines += ["", "Args:"]
     for option in entry["options"]:
         default = "required" if option["is_required"] else f"default {option['default']}"

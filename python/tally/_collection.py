@@ -59,8 +59,8 @@ class MetricCollection(Accumulator):
 
     Metrics that accumulate the same share one state, which is updated once, and all
     states are synced at once. Results are a dict in the order of the metrics. Metrics
-    are copied: those given stay as they are. What is told about sync holds for the
-    collection as a whole, and is not told to its metrics.
+    are copied: those given stay as they are. Sync options belong to the
+    collection, not to its metrics.
 
     Args:
         metrics: A dict of names and metrics or collections, or a list of metrics, which

@@ -74,8 +74,8 @@ std::string ways_to_be_alone(ExchangeKind kind, MetricCall call) {
     case MetricCall::kSync:
     case MetricCall::kSyncAsync:
     case MetricCall::kSyncTogether:
-      return "; a rank that evaluates alone takes MetricOptions()."
-             "sync_on_compute(false), or a CommunicatorGuard of "
+      return "; to evaluate on one rank only, use MetricOptions()."
+             "sync_on_compute(false), or a CommunicatorGuard with "
              "single_process_communicator()";
     default:
       return "";

@@ -221,9 +221,11 @@ TEST(ArgumentsTest, SayWhatIsWrong) {
   EXPECT_EQ(evaluate_error({"-m", "A", "--coco", "x", "y", "--interval", "0.9",
                             "--groups", "a"}),
             "--groups: requires --csv or --inputs");
-  EXPECT_EQ(evaluate_error(
-                {"-m", "A", "-i", "-", "x", "--interval", "0.9", "--ids", "-"}),
-            "--inputs and --ids: expected - once, got it 2 times");
+  EXPECT_EQ(
+      evaluate_error(
+          {"-m", "A", "-i", "-", "x", "--interval", "0.9", "--ids", "-"}),
+      "--inputs and --ids: - (standard input) can be given only once, got "
+      "it 2 times");
   EXPECT_EQ(evaluate_error({"-m", "A", "--csv", "x", "--interval", "0.9",
                             "--ids", "a", "--groups", "b"}),
             "expected one of --ids and --groups, got both");
@@ -249,8 +251,7 @@ TEST(ArgumentsTest, SayWhatIsWrongWithRuns) {
             "compare: expected two files, written by evaluate with "
             "--replicates, got 3");
   EXPECT_EQ(compare_error({"-", "-"}),
-            "compare: expected - once, got it 2 "
-            "times");
+            "compare: - (standard input) can be given only once");
   EXPECT_EQ(compare_error({"a", "b", "--levels", "0.9"}),
             "compare: unknown option '--levels'; did you mean '--level'?");
   EXPECT_EQ(compare_error({"a", "b", "--level", "2"}),
@@ -295,7 +296,8 @@ TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
             "--inputs: expected files of arrays, of texts or of JSON lines, "
             "got x.json; --jsonl reads it if it has an object in each line");
   EXPECT_EQ(evaluate_error({"-m", "A", "-i", "-", "-"}),
-            "--inputs: expected - once, got it 2 times");
+            "--inputs: - (standard input) can be given only once, got it 2 "
+            "times");
   EXPECT_EQ(evaluate_error({"--metrics", "A", "--inputs", "x", "--ranks", "3",
                             "--split", "1,2"}),
             "--split: expected one number for each of 3 ranks, got 2");

@@ -259,7 +259,7 @@ TEST_F(TallyCocoTest, CompressedFilesAndPipes) {
               one);
   }
   EXPECT_THAT(shell(start + "- - < " + results_).errors,
-              HasSubstr("--coco: expected - once"));
+              HasSubstr("--coco: - (standard input) can be given only once"));
   ASSERT_EQ(shell("head -c 100 " + packed + " > " + folder_.path("cut")).status,
             0);
   EXPECT_THAT(shell(start + folder_.path("cut") + " " + results_).errors,

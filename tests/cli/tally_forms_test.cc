@@ -372,7 +372,7 @@ TEST_F(TallyFormsTest, OptionsOfFormsAreChecked) {
   EXPECT_THAT(error({"--missing", "skip:"}),
               HasSubstr("--missing: expected words behind ':', got none"));
   EXPECT_THAT(errors_of({"-m", "MeanMetric", "--csv", "-", "-"}),
-              HasSubstr("--csv: expected - once"));
+              HasSubstr("--csv: - (standard input) can be given only once"));
   EXPECT_THAT(
       errors_of({"-m", "MeanMetric", "-i", "a.npz", "b.npz"}),
       HasSubstr("expected a.npz alone and without a name, as it holds all"));

@@ -58,9 +58,9 @@ THREAD_RANKS_TEST(CallDifferencesTest,
             }),
             "the ranks are in different calls: rank 0: compute() of "
             "SampleTensorSum after 3 updates, rank 1: forward() of "
-            "SampleTensorSum with gradient flow kLocal after 3 updates; a "
-            "rank that evaluates alone takes MetricOptions()."
-            "sync_on_compute(false), or a CommunicatorGuard of "
+            "SampleTensorSum with gradient flow kLocal after 3 updates; to "
+            "evaluate on one rank only, use MetricOptions()."
+            "sync_on_compute(false), or a CommunicatorGuard with "
             "single_process_communicator(); a rank that runs out of batches "
             "before the others takes part in their steps by training::join");
   EXPECT_EQ(metric.serialize(), before);

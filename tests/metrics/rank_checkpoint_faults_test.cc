@@ -125,9 +125,9 @@ RANKS_TEST(EvaluationAloneTest, IsAnErrorThatSaysHowItIsDone, 2) {
   update(metrics, 0, 2, *self.group());
   if (self.rank() == 1) return;  // the program's end
   const std::string ways =
-      "; this rank was in compute() of rows, extent after 4 updates; a rank "
-      "that evaluates alone takes MetricOptions().sync_on_compute(false), or "
-      "a CommunicatorGuard of single_process_communicator()";
+      "; this rank was in compute() of rows, extent after 4 updates; to "
+      "evaluate on one rank only, use MetricOptions().sync_on_compute(false), "
+      "or a CommunicatorGuard with single_process_communicator()";
   const auto error = sync_error_of([&] { metrics.compute(); });
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(error->code(), SyncErrorCode::kPeerLost);

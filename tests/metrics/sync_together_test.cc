@@ -233,7 +233,7 @@ TEST(SyncTogetherErrorsTest, ARankThatFailsLeavesAllAsTheyWere) {
     EXPECT_THAT(
         refusal_of<SyncError>([&] { sync_together(metric, loss); }),
         HasSubstr("this rank was in sync_together() of SampleTensorSum, "
-                  "tensor 0 after 1 updates; a rank that evaluates alone"));
+                  "tensor 0 after 1 updates; to evaluate on one rank"));
     EXPECT_FALSE(metric.is_synced());
     EXPECT_EQ(value_of(loss), 2);
   });

@@ -159,9 +159,9 @@ THREAD_RANKS_TEST(ExchangeTest,
   EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
   EXPECT_EQ(error.message(),
             "the ranks are in different calls: rank 0: forward() of accuracy "
-            "with gradient flow kLocal, rank 1: compute() of accuracy; a "
-            "rank that evaluates alone takes MetricOptions()."
-            "sync_on_compute(false), or a CommunicatorGuard of "
+            "with gradient flow kLocal, rank 1: compute() of accuracy; to "
+            "evaluate on one rank only, use MetricOptions()."
+            "sync_on_compute(false), or a CommunicatorGuard with "
             "single_process_communicator(); a rank that runs out of batches "
             "before the others takes part in their steps by training::join");
   part.call = MetricCall::kMetricLoss;
