@@ -33,14 +33,14 @@ REMOTE = re.compile(
 )
 
 
-def names_of(metrics, entities, declared):
+def names_of(described, declared):
     """What a name leads to, as ends of qualified names: domain, role, target."""
     names = {}
     ambiguous = set()
     targets = {one.name: ("cpp", "any", one.name) for one in declared if one.kind != "define"}
-    for metric in metrics:
-        target = ("std", "ref", catalog.label(metric["name"]))
-        targets[f"tally::{metric['name']}"] = target
+    for one in described:
+        scope = "tally::losses" if one["domain"] == catalog.LOSSES else "tally"
+        targets[f"{scope}::{one['name']}"] = ("std", "ref", catalog.label(one["name"]))
     for qualified, target in targets.items():
         parts = qualified.split("::")[1:]
         for i in range(len(parts)):
@@ -116,17 +116,14 @@ def main():
     for folder in (work, output):
         shutil.rmtree(folder, ignore_errors=True)
     pages = work / "pages"
-    for folder in ("metrics", "api"):
+    for folder in ("catalog", "api"):
         (pages / folder).mkdir(parents=True)
 
     described = json.loads(arguments.metrics.read_text(encoding="utf-8"))
-    metrics = [one for one in described if one["domain"] != "losses"]
+    metrics = [one for one in described if one["domain"] != catalog.LOSSES]
     scanned = headers.scan_all(ROOT)
     entities = {e.name: e for e in scanned if e.kind != "header"}
     introductions = {e.header: e for e in scanned if e.kind == "header"}
-    missing = [m["name"] for m in metrics if m["name"] not in entities]
-    if missing:
-        sys.exit(f"no header has a comment on {', '.join(missing)}")
     explained = {
         entity.name
         for domain in {m["domain"] for m in metrics}
@@ -143,7 +140,7 @@ def main():
         for one in declared
         if one.name not in listed and one.name.rpartition("::")[2] not in explained
     ]
-    names = names_of(metrics, entities, declared)
+    names = names_of(described, declared)
     writer = writer_for(names, explained)
     run_doxygen(work, writer)
     for name in explained:
@@ -156,15 +153,15 @@ def main():
                 names.setdefault(metric["name"].removeprefix(kind), target)
     (work / "names.json").write_text(json.dumps(names), encoding="utf-8")
 
-    domains = catalog.write(pages / "metrics", metrics, entities, writer)
+    domains = catalog.write(pages / "catalog", ROOT, described, entities, writer)
     folders = api.write(pages / "api", declared, introductions, writer)
-    reference = ["Metrics, by domain:", ""]
-    reference += [f"* [{domain.capitalize()}](metrics/{domain}.rst)" for domain in domains]
+    reference = ["A page for each, by domain:", ""]
+    reference += [f"* [{domain.capitalize()}](catalog/{domain}.rst)" for domain in domains]
     reference += ["", "The C++ API:", ""]
     reference += [f"* [{api.title_of(folder)}](api/{folder}.rst)" for folder in folders]
     guide_pages = guides.Guides(ROOT, pages).copy("\n".join(reference))
     trees = rst.toctree("Guides", guide_pages)
-    trees += rst.toctree("Metrics", [f"metrics/{domain}" for domain in domains])
+    trees += rst.toctree("Metrics and losses", [f"catalog/{domain}" for domain in domains])
     trees += rst.toctree("C++ API", [f"api/{folder}" for folder in folders])
     with open(pages / "index.md", "a", encoding="utf-8") as index:
         index.write("\n".join(trees))

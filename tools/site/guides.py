@@ -6,6 +6,9 @@ import posixpath
 import re
 
 LINK = re.compile(r"(?<!\\)(!?\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*\])\(([^()\s]+)\)")
+INLINE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+# As the place where the repository is hosted takes formulas.
+MATH = re.compile(r"\$`([^`]+)`\$")
 FENCE = re.compile(r"(^```.*?^```[ \t]*$)", re.DOTALL | re.MULTILINE)
 
 LANGUAGES = {
@@ -96,9 +99,19 @@ class Guides:
             suffix = f"#{anchor}" if anchor else ""
             return f"{name}({posixpath.relpath(found, here)}.md{suffix})"
 
+        def linked(part: str) -> str:
+            code = [match.span() for match in INLINE.finditer(part)]
+            return LINK.sub(
+                lambda match: match.group(0)
+                if any(first < match.start() < last for first, last in code)
+                else replace(match),
+                part,
+            )
+
         parts = FENCE.split(text)
         return "".join(
-            part if i % 2 else LINK.sub(replace, part) for i, part in enumerate(parts)
+            part if i % 2 else MATH.sub(r"{math}`\1`", linked(part))
+            for i, part in enumerate(parts)
         )
 
     def _image(self, page: str, target: str, here: str) -> str:
