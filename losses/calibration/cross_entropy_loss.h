@@ -107,7 +107,8 @@ struct FocalLossOptions : CrossEntropyOptions<FocalLossOptions> {
  public:
   void visit(OptionVisitor& v) {
     CrossEntropyOptions::visit(v);
-    v("gamma", gamma_, "How much less what is predicted well counts.");
+    v("gamma", gamma_,
+      "Focusing exponent: down-weights well-classified samples.");
     v("alpha", alpha_,
       "Weight of positives, 1 - alpha of negatives; none: 1 for both.");
   }

@@ -81,19 +81,21 @@ struct LFQOptions {
     v("spherical", spherical_,
       "Whether latents and codes are projected onto a sphere.");
     v("orthogonal_rotation", orthogonal_rotation_,
-      "Whether latents are rotated at random, and back after.");
-    v("code_gradient", code_gradient_, "Gradient that latents get of codes.");
+      "Whether latents are rotated at random, and back afterward.");
+    v("code_gradient", code_gradient_,
+      "Gradient that latents receive from codes.");
     v("inverse_temperature", inverse_temperature_,
-      "Of the softmax over codes in the entropy loss.");
+      "Inverse temperature of the softmax over codes in the entropy loss.");
     v("entropy_loss_weight", entropy_loss_weight_,
       "Weight of the entropy loss.");
     v("diversity_gamma", diversity_gamma_,
       "Weight of the entropy of code usage in the entropy loss.");
     v("frac_per_sample_entropy", frac_per_sample_entropy_,
-      "Fraction of tokens of which entropies are taken.");
+      "Fraction of tokens used for the per-sample entropy.");
     v("softplus_entropy_loss", softplus_entropy_loss_,
       "Softplus of the entropy loss and the offset.");
-    v("entropy_loss_offset", entropy_loss_offset_, "That offset.");
+    v("entropy_loss_offset", entropy_loss_offset_,
+      "Offset added before the softplus.");
     v("commitment_loss_weight", commitment_loss_weight_,
       "Weight of the commitment loss.");
   }

@@ -75,9 +75,10 @@ struct VectorQuantizeOptions {
     v("freeze_codebook", freeze_codebook_, "Whether codes stay as they are.");
     v("commitment_weight", commitment_weight_,
       "Weight of the commitment loss.");
-    v("code_gradient", code_gradient_, "Gradient that tokens get of codes.");
+    v("code_gradient", code_gradient_,
+      "Gradient that tokens receive from codes.");
     auto seed = static_cast<std::int64_t>(seed_);
-    v("seed", seed, "Seed of what is drawn; the same on every rank.");
+    v("seed", seed, "Seed of the random numbers; the same on every rank.");
     seed_ = static_cast<std::uint64_t>(seed);
   }
 };

@@ -31,7 +31,7 @@ struct ClipLossOptions : RankOptions<ClipLossOptions> {
  public:
   void visit(OptionVisitor& v) {
     v("local_loss", local_loss_,
-      "Each rank returns its rows' part, of which the mean is the loss.");
+      "Each rank returns its rows' part; the mean over ranks is the loss.");
     v("gather_with_grad", gather_with_grad_,
       "Gradients are exact when averaged over ranks; false: when summed.");
     v("pairwise_logits", pairwise_logits_, OptionRole::kValue,

@@ -35,11 +35,11 @@ struct NTXentLossOptions : RankOptions<NTXentLossOptions> {
   void visit(OptionVisitor& v) {
     v("temperature", temperature_, "Divisor of the cosines.");
     v("gather_distributed", gather_distributed_,
-      "Negatives come from the batches of all ranks; false: of this one.");
+      "Negatives come from the batches of all ranks; false: of this rank.");
     v("memory_bank_size", memory_bank_size_,
-      "Rows of earlier batches that are the negatives; 0: none.");
+      "Number of rows of earlier batches used as negatives; 0: none.");
     v("memory_bank_dim", memory_bank_dim_,
-      "Size of these rows; 0: that of the first batch.");
+      "Feature size of the memory bank; 0: that of the first batch.");
     v("pairwise_logits", pairwise_logits_, OptionRole::kValue,
       tally::internal::words::kPairwiseLogits);
     v("logits_budget_bytes", logits_budget_bytes_, OptionRole::kValue,

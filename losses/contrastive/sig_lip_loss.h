@@ -35,7 +35,7 @@ struct SigLipLossOptions : RankOptions<SigLipLossOptions> {
  public:
   void visit(OptionVisitor& v) {
     v("exchange", exchange_, OptionRole::kValue,
-      "How the ranks' texts meet; on a GPU tiled_ring becomes shift.");
+      "How text features are exchanged; on a GPU tiled_ring becomes shift.");
   }
 };
 

@@ -29,7 +29,7 @@ struct SupConLossOptions : RankOptions<SupConLossOptions> {
   void visit(OptionVisitor& v) {
     v("temperature", temperature_, "Divisor of the products.");
     v("base_temperature", base_temperature_,
-      "The loss times temperature over this; 0: the temperature.");
+      "The loss is scaled by temperature / this; 0: no scaling.");
     v("pairwise_logits", pairwise_logits_, OptionRole::kValue,
       tally::internal::words::kPairwiseLogits);
     v("logits_budget_bytes", logits_budget_bytes_, OptionRole::kValue,

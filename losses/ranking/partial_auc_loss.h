@@ -35,8 +35,7 @@ struct PartialAUCLossOptions : RankOptions<PartialAUCLossOptions> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("form", form_,
-      "The costliest negatives alone, or all with soft weights.");
+    v("form", form_, "Only the costliest negatives, or all with soft weights.");
     v("max_fpr", max_fpr_, "Largest false positive rate that counts.");
     v("lambda_", lambda_,
       "The smaller, the more the costliest negatives count.");

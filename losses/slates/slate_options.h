@@ -14,7 +14,7 @@ struct SlateOptions : RankOptions<Self> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("padding", padding_, "Grade of an item that is none.");
+    v("padding", padding_, "Grade that marks padding items.");
   }
 };
 

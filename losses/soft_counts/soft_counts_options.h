@@ -48,10 +48,10 @@ struct SoftCountsOptions : RankOptions<Self> {
     v("mode", mode_, tally::internal::words::kLabelMode);
     v("input", input_, tally::internal::words::kScores);
     v("batch", batch_,
-      "Counts of all samples together; false: of each sample.");
+      "Counts over all samples together; false: for each sample.");
     v("soft_labels", soft_labels_,
-      "Whether a position has min(p, y) in common, not p y.");
-    v("absent", absent_, "What becomes of a class that no target has.");
+      "Whether the overlap of a position is min(p, y) instead of p y.");
+    v("absent", absent_, "How a class that no target has is handled.");
     v("include_background", include_background_,
       "Whether class 0 counts as well.");
     v("ignore_index", ignore_index_, tally::internal::words::kIgnoredTargets);

@@ -29,11 +29,11 @@ struct SignalDistortionRatioOptions
  public:
   void visit(OptionVisitor& v) {
     v("filter_length", filter_length_,
-      "Taps of the filter that is no distortion.");
+      "Length of the allowed distortion filter, in taps.");
     v("load_diag", load_diag_,
       "Added to the diagonal of the filter's equations.");
     v("clamp_db", clamp_db_,
-      "Scores are limited to -clamp_db to clamp_db; none: not.");
+      "Scores are clamped to [-clamp_db, clamp_db]; none: they are not.");
     CenteredSignalOptions::visit(v);
   }
   void validate(const char* metric) const;

@@ -29,7 +29,7 @@ struct MulticlassBrierScoreOptions
   void visit(OptionVisitor& v) {
     MulticlassLossOptions::visit(v);
     v("scale_by_half", scale_by_half_, OptionRole::kValue,
-      "Halve it: for 2 classes, the binary score.");
+      "Whether to halve it, which gives the binary score for 2 classes.");
   }
 };
 

@@ -36,9 +36,9 @@ class OptimalThresholdOptions : public Curve<OptimalThresholdOptions<Curve>> {
     v("criterion", criterion_, OptionRole::kValue,
       "What the threshold is chosen by.");
     v("false_positive_cost", false_positive_cost_, OptionRole::kValue,
-      "Under cost: of a false positive.");
+      "Cost of a false positive, for criterion=cost.");
     v("false_negative_cost", false_negative_cost_, OptionRole::kValue,
-      "Under cost: of a false negative.");
+      "Cost of a false negative, for criterion=cost.");
   }
   void validate(const char* metric) const {
     Base::validate(metric);

@@ -69,7 +69,7 @@ struct MutualInfoOptions {
  public:
   void visit(OptionVisitor& v) {
     v("average_method", average_method_, OptionRole::kValue,
-      "Mean of both entropies that normalizes the score.");
+      "Which mean of the two entropies normalizes the score.");
   }
 };
 using NormalizedMutualInfoScoreOptions = MutualInfoOptions;

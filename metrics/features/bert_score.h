@@ -18,11 +18,11 @@ struct BERTScoreOptions {
  public:
   void visit(OptionVisitor& v) {
     v("precision_baseline", precision_baseline_, OptionRole::kValue,
-      "Precision of unrelated texts, which becomes 0.");
+      "Precision of unrelated texts, which is rescaled to 0.");
     v("recall_baseline", recall_baseline_, OptionRole::kValue,
-      "Recall of unrelated texts, which becomes 0.");
+      "Recall of unrelated texts, which is rescaled to 0.");
     v("f1_baseline", f1_baseline_, OptionRole::kValue,
-      "F1 of unrelated texts, which becomes 0.");
+      "F1 of unrelated texts, which is rescaled to 0.");
   }
   void validate(const char* metric) const;
 };

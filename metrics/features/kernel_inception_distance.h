@@ -28,9 +28,9 @@ struct KernelInceptionDistanceOptions {
  public:
   void visit(OptionVisitor& v) {
     v("subsets", subsets_, OptionRole::kValue,
-      "How many subsets of the samples; 0: all samples at once.");
+      "Number of random subsets; 0: all samples at once.");
     v("subset_size", subset_size_, OptionRole::kValue,
-      "Samples of either kind in a subset, if there are so many.");
+      "Samples of each kind per subset, or all if there are fewer.");
     v("degree", degree_, OptionRole::kValue,
       "Degree of the kernel, (gamma x.y + coef)^degree.");
     v("gamma", gamma_, OptionRole::kValue,

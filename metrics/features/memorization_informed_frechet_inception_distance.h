@@ -14,7 +14,7 @@ struct MemorizationInformedFrechetInceptionDistanceOptions {
  public:
   void visit(OptionVisitor& v) {
     v("cosine_distance_eps", cosine_distance_eps_, OptionRole::kValue,
-      "A mean distance of so much or more counts as 1.");
+      "Mean distances of at least this count as 1.");
   }
   void validate(const char* metric) const;
 };

@@ -19,7 +19,7 @@ struct ErrorRelativeGlobalDimensionlessSynthesisOptions
  public:
   void visit(OptionVisitor& v) {
     v("ratio", ratio_,
-      "Pixel size of the original in those of the sharpened image.");
+      "Ratio of the pixel sizes of the original and the sharpened image.");
     ImageOptions::visit(v);
   }
   void validate(const char* metric) const;

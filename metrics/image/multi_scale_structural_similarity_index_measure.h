@@ -41,8 +41,8 @@ struct MultiScaleStructuralSimilarityIndexMeasureOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("betas", betas_, "Exponents of the scales, from the images' own on.");
-    v("normalize", normalize_, "What becomes of factors below 0.");
+    v("betas", betas_, "Exponents of the scales, the original scale first.");
+    v("normalize", normalize_, "How factors below 0 are handled.");
     StructuralOptions::visit(v);
   }
   void validate(const char* metric) const;

@@ -56,8 +56,8 @@ inline constexpr InputInfo kFusionInputs[] = {
     {"preds", InputKind::kReal, "real sharpened images [N, C, H, W]"},
     {"ms", InputKind::kReal, "real original images [N, C, h, w]"},
     {"pan", InputKind::kReal, "real panchromatic images [N, C or 1, H, W]"},
-    {"pan_lr", InputKind::kReal, "the same, [N, C or 1, h, w]; default: made",
-     true}};
+    {"pan_lr", InputKind::kReal,
+     "the same, [N, C or 1, h, w]; default: computed", true}};
 
 }  // namespace internal::image
 

@@ -47,7 +47,7 @@ struct StructuralOptions : ImageOptions<Self> {
     v("k1", k1_, "Constant of luminance, relative to data_range.");
     v("k2", k2_, "Constant of contrast, relative to data_range.");
     v("border", border_,
-      "Windows within the image, or of the image with its mirror images.");
+      "Only windows inside the image, or the image mirrored at its borders.");
     ImageOptions<Self>::visit(v);
   }
 };

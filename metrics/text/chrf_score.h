@@ -37,7 +37,7 @@ struct CHRFScoreOptions {
     // These decide which reference counts, too.
     v("beta", beta_, internal::words::kBeta);
     v("lowercase", lowercase_, internal::words::kLowercase);
-    v("whitespace", whitespace_, "Whether white space counts as characters.");
+    v("whitespace", whitespace_, "Whether whitespace counts as characters.");
     v("eps_smoothing", eps_smoothing_,
       "Mean F of all orders, as TorchMetrics; else as sacrebleu.");
   }

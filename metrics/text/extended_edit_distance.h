@@ -46,11 +46,11 @@ struct ExtendedEditDistanceOptions {
  public:
   void visit(OptionVisitor& v) {
     v("language", language_,
-      "What is done to texts; ja: nothing, they must be in NFKC.");
+      "Preprocessing of the texts; ja: none, they must be in NFKC.");
     v("alpha", alpha_, "Cost of a jump.");
     v("rho", rho_, "Cost of visiting a character again, or never.");
-    v("deletion", deletion_, "Cost of a character of preds alone.");
-    v("insertion", insertion_, "Cost of a character of target alone.");
+    v("deletion", deletion_, "Cost of a character that only preds has.");
+    v("insertion", insertion_, "Cost of a character that only target has.");
     v("skip_origin", skip_origin_, "Whether equal texts have the distance 0.");
     v("reduction", reduction_, internal::text::role_of(reduction_),
       internal::words::kReducedTexts);

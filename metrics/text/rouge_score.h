@@ -61,7 +61,7 @@ struct ROUGEScoreOptions {
     v("use_stemmer", use_stemmer_,
       "Whether words are replaced by their stems.");
     v("accumulate", accumulate_,
-      "Of several references the best, or the mean.");
+      "Whether the best of several references counts, or their mean.");
     v("rouge_keys", rouge_keys_,
       "What to compute: rouge1 to rouge9, rougeL, rougeLsum.");
     v("tokenizer", tokenizer_, "How lines are split into tokens.");

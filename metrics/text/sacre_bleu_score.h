@@ -39,7 +39,7 @@ struct SacreBLEUScoreOptions {
     v("smooth_value", smooth_value_, OptionRole::kValue,
       "Value of floor (none: 0.1) and add-k (none: 1).");
     v("effective_order", effective_order_, OptionRole::kValue,
-      "Leave out orders that texts are too short for.");
+      "Skip n-gram orders for which the texts are too short.");
     v("weights", weights_, OptionRole::kValue, internal::words::kWeights);
   }
   void validate(const char* metric) const;

@@ -106,7 +106,7 @@ struct BinaryTargetTransformerOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("threshold", threshold_, "Targets above it become 1.");
+    v("threshold", threshold_, "Targets above this become 1.");
   }
   void validate(const char* metric) const;
 };

@@ -72,7 +72,7 @@ options
   temperature          0.07   a number
       Divisor of the products.
   base_temperature     0      a number
-      The loss times temperature over this; 0: the temperature.
+      The loss is scaled by temperature / this; 0: no scaling.
   pairwise_logits      tiled  one of tiled, gathered
       Logits tile by tile, recomputed in backward, or all at once.
   logits_budget_bytes  0      an integer

@@ -55,7 +55,7 @@ class BinaryCurveOptions {
     // States of either kind have been saved before there was a choice.
     v("keep_rows", keep_rows_,
       keep_rows_ ? OptionRole::kState : OptionRole::kValue,
-      "Whether exact curves keep rows, however many.");
+      "Whether exact curves keep all rows, however many there are.");
   }
   /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {

@@ -47,7 +47,7 @@ class FixedRateOptions : public Curve<Derived> {
   void visit(OptionVisitor& v) {
     Curve<Derived>::visit(v);
     v(Derived::kLeast, least_, OptionRole::kValue,
-      "Least value of this rate, in [0, 1].");
+      "Minimum of this rate, in [0, 1].");
   }
   void validate(const char* metric) const {
     Curve<Derived>::validate(metric);

@@ -35,13 +35,13 @@ struct BoxOverlapOptions {
   void visit(OptionVisitor& v) {
     v("box_format", box_format_, internal::words::kBoxFormat);
     v("iou_threshold", iou_threshold_,
-      "Pairs that overlap less are left out; none: no pair is.");
+      "Pairs with a smaller overlap are skipped; none: no pair is.");
     v("class_metrics", class_metrics_, OptionRole::kValue,
       internal::words::kClassMetrics);
     v("respect_labels", respect_labels_,
       "Compare only boxes of the same label.");
     v("pairs", pairs_,
-      "Which boxes of an image are compared: matched ones, say.");
+      "Which boxes of an image are compared, such as matched pairs.");
   }
   void validate(const char* metric) const;
 };

@@ -25,7 +25,7 @@ void MeanAveragePrecisionOptions::visit(OptionVisitor& v) {
   v("rec_thresholds", rec_thresholds_, OptionRole::kValue,
     internal::words::kRecThresholds);
   v("max_detection_thresholds", max_detection_thresholds_,
-    "How many detections of an image and class count, ascending.");
+    "Maximum numbers of detections per image and class, ascending.");
   v("area_bounds", area_bounds_, internal::words::kAreaBounds);
   v("oks_sigmas", oks_sigmas_,
     "How much each keypoint varies; []: those of a person.");
@@ -104,14 +104,14 @@ void LVISOptions::visit(OptionVisitor& v) {
   v("rec_thresholds", rec_thresholds_, OptionRole::kValue,
     internal::words::kRecThresholds);
   v("max_detections", max_detections_,
-    "How many detections of an image count.");
+    "Maximum number of detections per image.");
   v("area_bounds", area_bounds_, internal::words::kAreaBounds);
   v("rare_labels", rare_labels_, OptionRole::kValue,
-    "The classes of few images.");
+    "Classes that occur in few images.");
   v("common_labels", common_labels_, OptionRole::kValue,
-    "The classes of an average number of images.");
+    "Classes that occur in an average number of images.");
   v("frequent_labels", frequent_labels_, OptionRole::kValue,
-    "The classes of many images.");
+    "Classes that occur in many images.");
   v("class_metrics", class_metrics_, OptionRole::kValue,
     internal::words::kClassMetrics);
 }

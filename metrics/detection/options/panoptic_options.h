@@ -40,12 +40,11 @@ struct PanopticQualityOptions {
  public:
   void visit(OptionVisitor& v) {
     v("things", things_, "Categories of countable objects.");
-    v("stuffs", stuffs_,
-      "Categories of regions, whose instances do not count.");
+    v("stuffs", stuffs_, "Categories of regions without countable instances.");
     v("allow_unknown_preds_category", allow_unknown_preds_category_,
-      "Whether preds may have other categories, which are no segments.");
+      "Whether preds may have other categories, which form no segments.");
     v("return_sq_and_rq", return_sq_and_rq_, OptionRole::kValue,
-      "Whether to return both factors of the quality as well.");
+      "Whether to return the factors sq and rq as well.");
     v("return_per_class", return_per_class_, OptionRole::kValue,
       "Whether to return the value of each category.");
   }

@@ -42,7 +42,7 @@ struct PascalVOCOptions {
   void visit(OptionVisitor& v) {
     v("box_format", box_format_, internal::words::kBoxFormat);
     v("iou_thresholds", iou_thresholds_,
-      "Overlaps that a hit exceeds, ascending.");
+      "IoU thresholds that a hit exceeds, ascending.");
     v("interpolation", interpolation_, OptionRole::kValue,
       "Area under the envelope, or its mean at eleven recalls.");
     v("class_metrics", class_metrics_, OptionRole::kValue,

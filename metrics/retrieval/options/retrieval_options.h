@@ -121,7 +121,7 @@ struct RetrievalOptions {
     v("ties", ties_, OptionRole::kValue,
       "Order of documents with equal scores.");
     v("empty_target_action", empty_target_action_, OptionRole::kValue,
-      "Value of a query without documents of a kind that it needs.");
+      "Value of a query without the relevant (or other) documents it needs.");
     v("aggregation", aggregation_, OptionRole::kValue,
       "How the values of the queries are aggregated.");
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);

@@ -99,7 +99,7 @@ struct CharErrorOptions {
   void visit(OptionVisitor& v) {
     // Not in the key of what it is by default, which had no options.
     v("strip", strip_, strip_ ? OptionRole::kValue : OptionRole::kState,
-      "Whether white space at the ends of texts is left out.");
+      "Whether leading and trailing whitespace is removed.");
   }
 };
 
@@ -147,7 +147,7 @@ struct TokenErrorRateOptions {
   void visit(OptionVisitor& v) {
     v("ignore_index", ignore_index_, internal::words::kIgnoredTokens);
     v("measure", measure_, OptionRole::kValue,
-      "What is computed of the edits.");
+      "Which measure is computed from the edits.");
   }
 };
 

@@ -40,7 +40,7 @@ struct EntityScoreOptions {
     v("scheme", scheme_, "What prefixes of tags mean, in mode strict.");
     v("suffix", suffix_, "Whether tags are PER-B rather than B-PER.");
     v("zero_division", zero_division_, OptionRole::kValue,
-      "Value where it divides by zero: 0 or 1.");
+      "Value for a division by zero: 0 or 1.");
   }
   void validate(const char* metric) const;
 };
