@@ -4,16 +4,16 @@
 namespace tally::internal::words {
 
 inline constexpr char kAbsent[] =
-    "Value of a class that neither input has; nan skips it.";
+    "Value of a class absent from both inputs; nan skips it.";
 inline constexpr char kAdaptiveK[] =
     "Divide by the documents retrieved if there are fewer.";
 inline constexpr char kAdjusted[] =
-    "Rescaled so that chance gives 0 and perfect predictions 1.";
+    "Whether to rescale so that chance gives 0 and perfection 1.";
 inline constexpr char kAggregationLevel[] =
     "Per sample and then averaged, or over all samples.";
 inline constexpr char kAlpha[] = "Quantile that is predicted, from 0 to 1.";
 inline constexpr char kAreaBounds[] =
-    "Areas between small, medium and large objects.";
+    "Areas that separate small, medium and large objects.";
 inline constexpr char kAverage[] =
     "How the values of classes or labels are averaged.";
 inline constexpr char kBeta[] = "Weight of recall relative to precision.";
@@ -24,9 +24,9 @@ inline constexpr char kBoxFormat[] =
 inline constexpr char kClassMetrics[] =
     "Whether to return the values of each class as well.";
 inline constexpr char kDataRange[] =
-    "Largest less smallest value that an image can have.";
+    "Difference between the largest and the smallest possible value.";
 inline constexpr char kEmptyPenalty[] =
-    "Value where only one input has a class; none: inf.";
+    "Value if only one input has the class; none: inf.";
 inline constexpr char kEpsilon[] =
     "Lower bound of the divisor, as targets may be 0.";
 inline constexpr char kGMax[] = "Highest possible grade.";
@@ -40,9 +40,9 @@ inline constexpr char kInput[] =
     "Kind of floating-point preds; scores: exact curves only.";
 inline constexpr char kProbabilityInput[] = "Kind of floating-point preds.";
 inline constexpr char kIouThresholds[] =
-    "Overlaps that suffice; []: 0.5, 0.55, ... 0.95.";
+    "IoU thresholds of a match; []: 0.5, 0.55, ... 0.95.";
 inline constexpr char kIouType[] =
-    "What of objects is compared: boxes, masks or keypoints.";
+    "What is compared: boxes, masks or keypoints.";
 inline constexpr char kK[] =
     "A neighborhood reaches to the k-th nearest other sample.";
 inline constexpr char kKernelSize[] = "Size of the windows in pixels.";
@@ -74,7 +74,7 @@ inline constexpr char kPerClass[] = "Whether to return one value per class.";
 inline constexpr char kPostfix[] = "Appended to each name.";
 inline constexpr char kPrefix[] = "Prepended to each name.";
 inline constexpr char kRecThresholds[] =
-    "Recalls where precision is read; []: 0, 0.01, ... 1.";
+    "Recalls at which precision is read; []: 0, 0.01, ... 1.";
 inline constexpr char kReducedSamples[] =
     "How the values of the samples are reduced.";
 inline constexpr char kReducedTexts[] =
@@ -87,13 +87,14 @@ inline constexpr char kSquaredError[] =
 inline constexpr char kSquaredHinge[] = "Whether to square the hinge.";
 inline constexpr char kSubstitutionCost[] =
     "Cost of a substitution; others cost 1.";
-inline constexpr char kThreshold[] = "Scores above it are predicted as 1.";
-inline constexpr char kWeights[] = "Weights of the orders; []: equal ones.";
-inline constexpr char kWindow[] = "Number of batches, the last ones.";
+inline constexpr char kThreshold[] = "Scores above this are predicted as 1.";
+inline constexpr char kWeights[] =
+    "Weights of the n-gram orders; []: equal weights.";
+inline constexpr char kWindow[] = "Number of most recent batches.";
 inline constexpr char kYates[] =
     "Whether to correct 2 x 2 tables for continuity.";
 inline constexpr char kZeroDivision[] =
-    "Value where it divides by zero: 0, 1 or nan.";
+    "Value for a division by zero: 0, 1 or nan.";
 inline constexpr char kLabelMode[] =
     "Whether targets are classes, labels or one label.";
 inline constexpr char kScores[] =
