@@ -157,7 +157,7 @@ std::string head_text(const StateFile& file, const Shown& shown) {
   if (shown.rows >= 0) text += counted(shown.rows, "row") + ", ";
   text += counted(updates, "update") + " of " +
           (file.sources.empty()
-               ? "what is not recorded"
+               ? "an unrecorded number of accumulations"
                : counted(static_cast<std::int64_t>(file.sources.size()),
                          "accumulation"));
   if (file.part_count > 0) text += ", " + parts_text(file);

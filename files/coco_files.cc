@@ -244,7 +244,7 @@ at::Tensor labels_of_ids(const std::vector<std::int64_t>& ids,
 
 std::string left_out(const char* what, std::size_t count, const char* why) {
   if (count == 0) return "";
-  return std::string(what) + " left out because of " + why + ": " +
+  return std::string(what) + " skipped because of " + why + ": " +
          std::to_string(count) + "\n";
 }
 

@@ -205,11 +205,12 @@ std::string CsvValues::advice(const std::set<std::string>& refused,
     return std::string(is_comma ? ""
                                 : "; if these are decimal commas, use "
                                   "--decimal comma") +
-           (has_groups ? "; points between thousands are left out" : "");
+           (has_groups ? "; write numbers without points between thousands"
+                       : "");
   }
   if (!is_comma &&
       all([](const auto& text) { return is_grouped_with(text, ',', '.'); })) {
-    return "; commas between thousands are left out";
+    return "; write numbers without commas between thousands";
   }
   if (all([](const auto& text) { return is_percentage(text); })) {
     return "; write percentages as numbers from 0 to 1";
@@ -234,8 +235,8 @@ std::string word_advice(const std::set<std::string>& words, bool can_be_label,
                      " reads texts as classes 0, 1, ..., in this order";
   }
   if (std::all_of(words.begin(), words.end(), is_short_truth)) {
-    return "; what is true is written TRUE, True, true or 1, what is false "
-           "FALSE, False, false or 0";
+    return "; true is written TRUE, True, true or 1, and false FALSE, False, "
+           "false or 0";
   }
   const bool may_be_missing =
       words.size() <= kMostMissing &&

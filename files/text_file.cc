@@ -101,7 +101,7 @@ void TextFile::drop_blank_end() {
 
 std::string mark_remark(const TextFile& file) {
   return file.has_mark()
-             ? file.path() + ": left out the byte order mark at the start\n"
+             ? file.path() + ": skipped the byte order mark at the start\n"
              : "";
 }
 

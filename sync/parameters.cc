@@ -227,11 +227,11 @@ void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
                       ": expected a root below ", call.size(), ", got ", root);
     for (const at::Tensor& tensor : tensors) {
       internal::check_dense(call, tensor);
-      TORCH_CHECK_VALUE(at::has_internal_overlap(tensor) != at::MemOverlap::Yes,
-                        call.name,
-                        ": expected memory of its own for each element, got an "
-                        "expanded tensor of sizes ",
-                        tensor.sizes());
+      TORCH_CHECK_VALUE(
+          at::has_internal_overlap(tensor) != at::MemOverlap::Yes, call.name,
+          ": expected each element to have its own memory, got an "
+          "expanded tensor of sizes ",
+          tensor.sizes());
       TORCH_CHECK_VALUE(
           call.rank() == root || internal::is_writable(tensor), call.name,
           ": expected tensors that can be written to, got an inference tensor "

@@ -35,7 +35,7 @@ void PermutationInvariantTrainingOptions::validate(const char* metric) const {
                     ", got none");
   if (function_) {
     TORCH_CHECK_VALUE(!internal::audio::names_measure(metric_), metric,
-                      ": expected a name of its own for the function, got "
+                      ": expected a distinct name for the function, got "
                       "that of a metric, ",
                       metric_);
     return;

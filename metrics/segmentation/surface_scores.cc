@@ -149,9 +149,10 @@ void BoundaryF1Options::validate(const char* metric) const {
   TORCH_CHECK_VALUE(
       !tolerance_ || (*tolerance_ >= 0 && std::isfinite(*tolerance_)), metric,
       ": expected a finite tolerance of at least 0, got ", *tolerance_);
-  TORCH_CHECK_VALUE(tolerance_ || !spacing_, metric,
-                    ": expected a tolerance beside spacing, got none, which "
-                    "counts places");
+  TORCH_CHECK_VALUE(
+      tolerance_ || !spacing_, metric,
+      ": expected a tolerance together with spacing, got none, which "
+      "counts in pixels");
 }
 
 double BoundaryMatch::operator()(const segmentation::SurfacePair& pair,

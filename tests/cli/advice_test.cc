@@ -135,8 +135,8 @@ TEST_F(AdviceTest, WordsBesideNumbersAreNoLabels) {
   EXPECT_THAT(refusal("BinaryAccuracy", "pred,target\n0.9,1\nx1,1\n"),
               EndsWith("got 'x1'"));
   EXPECT_THAT(refusal("BinaryAccuracy", "pred,target\n0.9,TRUE\n0.1,F\n"),
-              EndsWith("got 'F'; what is true is written TRUE, True, true or "
-                       "1, what is false FALSE, False, false or 0"));
+              EndsWith("got 'F'; true is written TRUE, True, true or 1, and "
+                       "false FALSE, False, false or 0"));
 }
 
 TEST(MessagesTest, NameOptionsOfTheProgram) {

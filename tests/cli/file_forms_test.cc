@@ -139,12 +139,14 @@ TEST(CsvFormTest, CommasMayBeDecimal) {
               EndsWith("'0,9'; also in line 3 ('0,2'); if these are decimal "
                        "commas, use --decimal comma"));
   const std::string thousands = "a;b\n1.000,9;1\n";
-  EXPECT_THAT(csv_error(thousands, options),
-              EndsWith("'1.000,9'; if these are decimal commas, use --decimal "
-                       "comma; points between thousands are left out"));
+  EXPECT_THAT(
+      csv_error(thousands, options),
+      EndsWith("'1.000,9'; if these are decimal commas, use --decimal "
+               "comma; write numbers without points between thousands"));
   options.decimal = ',';
-  EXPECT_THAT(csv_error(thousands, options),
-              EndsWith("'1.000,9'; points between thousands are left out"));
+  EXPECT_THAT(
+      csv_error(thousands, options),
+      EndsWith("'1.000,9'; write numbers without points between thousands"));
   EXPECT_THAT(csv_error("a\n\"1,000.5\"\n\"2,000\"\n"),
               EndsWith("'1,000.5'; also in line 3 ('2,000'); commas between "
                        "thousands are left out"));

@@ -63,7 +63,7 @@ TEST_F(TallyCocoFaultsTest, ResultsOfOtherCategoriesAloneAreAnError) {
               HasSubstr("got 7 of other categories alone: category_id 7, "));
   results_.push_back(known);
   EXPECT_EQ(run().errors,
-            "tally: results left out because of a category that is not "
+            "tally: results skipped because of a category that is not "
             "listed: 7\n");
   results_ = Json::array();
   EXPECT_EQ(run().errors, "");

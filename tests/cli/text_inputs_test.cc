@@ -49,7 +49,7 @@ TEST(TextFileTest, AByteOrderMarkAtTheStartIsLeftOut) {
   EXPECT_THAT(file.read(0, 2), ElementsAre("a", "\uFEFFb"));
   EXPECT_TRUE(file.has_mark());
   EXPECT_THAT(files::mark_remark(file),
-              EndsWith("x.txt: left out the byte order mark at the start\n"));
+              EndsWith("x.txt: skipped the byte order mark at the start\n"));
   EXPECT_THAT(lines_of("\uFEFF"), IsEmpty());
   EXPECT_THAT(lines_of("\uFEFF\n"), ElementsAre(""));
   EXPECT_EQ(files::mark_remark(files::TextFile(folder.write("y.txt", "a\n"))),
@@ -118,7 +118,7 @@ TEST_F(TextSourceTest, FilesAreInputsInOrderOrByName) {
       open_source(with_inputs({more_, hyp_}, {"target", "preds"}), metrics);
   EXPECT_THAT(source->names(), ElementsAre("target", "preds"));
   EXPECT_THAT(read_all<Texts>(*source, 0), ElementsAre("x", "y"));
-  EXPECT_THAT(source->remarks(), HasSubstr("more: left out the byte order"));
+  EXPECT_THAT(source->remarks(), HasSubstr("more: skipped the byte order"));
 }
 
 TEST_F(TextSourceTest, FurtherFilesAreFurtherReferences) {

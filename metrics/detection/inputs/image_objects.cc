@@ -34,7 +34,7 @@ std::vector<at::Tensor> tensors_of(const FlatImageObjects& flat) {
 std::vector<std::int64_t> FlatImageObjects::offsets() const {
   TORCH_CHECK_TYPE(
       counts.defined() && at::isIntegralType(counts.scalar_type(), false),
-      "expected an int tensor of counts beside joined objects");
+      "expected an int tensor of counts with joined objects");
   TORCH_CHECK_VALUE(counts.dim() == 1, "expected counts [N], got ",
                     counts.sizes());
   const at::Tensor numbers = counts.to(at::kCPU, at::kLong).contiguous();

@@ -251,7 +251,7 @@ TEST(PermutationInvariantTrainingTest, BadOptionsAreRefused) {
   EXPECT_THAT(refusal_of([] {
                 Pit pit(Options("SignalNoiseRatio").function(negative_error));
               }),
-              HasSubstr("expected a name of its own for the function"));
+              HasSubstr("expected a distinct name for the function"));
 }
 
 TEST(PermutationInvariantTrainingTest, BadInputsAreRefused) {

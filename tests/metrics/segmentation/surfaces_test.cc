@@ -368,7 +368,7 @@ TEST(SurfacesTest, BadOptionsAreRefused) {
       refusal_of([] {
         BoundaryF1 f1(BoundaryF1Options(2).spacing(std::vector<double>{1, 1}));
       }),
-      HasSubstr("expected a tolerance beside spacing"));
+      HasSubstr("expected a tolerance together with spacing"));
   EXPECT_THAT(
       refusal_of([] {
         AverageSymmetricSurfaceDistance distance(average().empty_penalty(kNaN));
