@@ -100,9 +100,9 @@ class MetricCollection : public MetricBase,
     add(std::move(name), owned(std::forward<M>(metric)));
   }
   void add(std::string name, std::unique_ptr<Metric> metric);
-  /// The metric that make_metric() makes of the text:
+  /// Adds the metric that make_metric() makes from the text:
   /// add("f1", "MulticlassF1Score(num_classes=10)"). Defined in
-  /// metrics/registry, which has all metrics.
+  /// metrics/registry, which knows all metrics.
   void add(std::string name, std::string_view text);
   /// Adds the metrics of another collection as "name.member".
   void add(const std::string& name, MetricCollection&& nested);

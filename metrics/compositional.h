@@ -148,7 +148,7 @@ at::Tensor larger(const at::Tensor& a, const at::Tensor& b);
 at::Tensor absolute(const at::Tensor& a, const at::Tensor&);
 at::Tensor square_root(const at::Tensor& a, const at::Tensor&);
 
-/// An operator, by its name in texts; null for other names.
+/// The operator of a name as used in texts; null for other names.
 struct ExpressionOperator {
   const char* symbol;
   bool infix;

@@ -15,10 +15,10 @@
 
 namespace tally {
 
-/// The type of an input of which a metric only tells values apart, such as
-/// queries, clusters or categories: a tensor, or texts, which become int64 keys
-/// as those of SampleIds do, the same on every rank. Parameters of observe()
-/// have this type; users pass tensors or anything a TextList is made of.
+/// The type of an input whose values a metric only compares for equality, such
+/// as queries, clusters or categories: a tensor, or texts, which become int64
+/// keys as in SampleIds, the same on every rank. Parameters of observe() have
+/// this type; users pass tensors or anything that converts to a TextList.
 ///
 ///     State observe(const at::Tensor& preds, const Keys& indexes) const;
 ///
@@ -57,8 +57,8 @@ class Keys {
 
 namespace internal {
 
-/// Two inputs on one device, if only texts were not; with num_classes, numbers
-/// below it alone.
+/// Both inputs on one device, to which keys of texts are moved; with
+/// num_classes, texts have to be numbers below it.
 std::pair<at::Tensor, at::Tensor> key_pair(
     const Keys& preds, const Keys& target,
     const std::optional<std::int64_t>& num_classes);

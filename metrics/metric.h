@@ -184,7 +184,7 @@ class Metric : public MetricBase,
   /// Prepares a result's tensor for the caller: with the requested dtype, and
   /// not shared.
   void finish(at::Tensor& value) const;
-  /// For spec(), where repr() is no text of options: `text`, "Name(...)", with
+  /// For spec() where repr() does not list options: `text`, "Name(...)", with
   /// the options that every metric has.
   std::string with_common_options(std::string text) const;
 

@@ -115,22 +115,22 @@ class MetricBase {
   absl::Status save(const std::string& path) const {
     return save(path, StatePart());
   }
-  /// Records which part of the whole this is, for those who merge the files.
-  /// Throws c10::ValueError for a part that is none.
+  /// Records which part of the whole this is, for whoever merges the files.
+  /// Throws c10::ValueError for an invalid part.
   absl::Status save(const std::string& path, StatePart part) const;
   absl::Status load(const std::string& path);
 
-  /// serialize() with spec() before it: a value that another process makes the
-  /// same object of, knowing nothing else (see from_bytes); also for
-  /// deserialize(). Files have it, too. Both record what went into the states:
-  /// a random number for each object that accumulated something, by which
-  /// `tally merge` finds what would be counted twice.
+  /// spec() followed by serialize(): from it alone, another process can make
+  /// the same object (see from_bytes); deserialize() reads it, too. Files have
+  /// the same contents. Both record what went into the states: a random number
+  /// for each object that accumulated something, by which `tally merge` finds
+  /// what would be counted twice.
   ///
-  /// What is code stays behind: feature extractors, tokenizers and metrics
-  /// that are not in the registry. Their bytes are read by deserialize().
+  /// Code is not included: feature extractors, tokenizers and metrics that are
+  /// not in the registry. Their bytes are read by deserialize().
   std::string to_bytes() const;
-  /// The text of which make_any_metric() makes one like it, with its metrics
-  /// and options, those for ranks excepted, and without what it accumulated.
+  /// The text from which make_any_metric() makes a copy without the accumulated
+  /// state: metrics and options, except those for ranks.
   virtual std::string spec() const = 0;
 
   /// Saves the states of all ranks, such that each batch counts once when they

@@ -25,11 +25,11 @@ struct EnumNames<NanPolicy> {
   static constexpr const char* kNames[] = {"propagate", "error", "ignore"};
 };
 
-/// Options of every metric and collection, besides its own.
+/// The options that every metric and collection has, in addition to its own.
 ///
 /// Example:
-///     MeanSquaredError mse({},
-///     MetricOptions().nan_policy(NanPolicy::kIgnore));
+///     const auto options = MetricOptions().nan_policy(NanPolicy::kIgnore);
+///     MeanSquaredError mse({}, options);
 struct MetricOptions {
   /// forward() returns the value over the batches of all ranks, not only this
   /// one's.

@@ -16,11 +16,11 @@ struct ComputeProgress {
   std::int64_t all = 0;
 };
 
-/// While it exists, calls of this thread that compute values say how far they
-/// have come: compute() of collections, slices and intervals, and what is made
-/// of them. The innermost one is told, from this thread, at most once every
-/// `pause`. What it throws ends the call as an error of the metric would:
-/// nothing that has been accumulated is lost, and values do not depend on it.
+/// While it exists, calls of this thread that compute values report their
+/// progress: compute() of collections, slices and intervals, and of objects
+/// that contain them. The function of the innermost guard is called, on this
+/// thread, at most once every `pause`. An exception from it ends the call as an
+/// error of the metric would: nothing accumulated is lost.
 ///
 /// Example:
 ///     const ProgressGuard guard([](const ComputeProgress& progress) {

@@ -178,8 +178,8 @@ struct ValueRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
 
-  /// That of "[0, 1]", "[0, inf)", "(-inf, 1]"; unbounded for other texts. What
-  /// follows a bracket that closes is not read.
+  /// The range of "[0, 1]", "[0, inf)", "(-inf, 1]"; unbounded for other texts.
+  /// Text after the closing bracket is ignored.
   static ValueRange parse(std::string_view text);
 };
 

@@ -19,11 +19,10 @@ typename M::Result value_with(typename M::Options options,
 
 }  // namespace internal
 
-/// The value of a metric for these inputs alone: its functional form. Nothing
-/// is accumulated, and nothing is exchanged between ranks; the value has a
-/// graph if the metric is differentiable and an input has one. The options come
-/// first and may be left out where all have a default. Errors: those of the
-/// metric.
+/// The functional form of a metric: its value for the given inputs. Nothing is
+/// accumulated, and nothing is exchanged between ranks; the value has a graph
+/// if the metric is differentiable and an input has one. The options come first
+/// and can be omitted if all have a default. Errors: those of the metric.
 ///
 /// Example:
 ///     at::Tensor f1 = value_of<MulticlassF1Score>(10, preds, target);

@@ -31,8 +31,9 @@ struct LaunchOptions {
 /// terminal. Returns 0, the status of the first rank that failed, or, if
 /// SIGINT, SIGTERM or SIGHUP ended this process, its own: 128 + number for a
 /// signal. If a signal ended a rank, or this process, this is reported on
-/// standard error, except SIGPIPE, as nobody reads. No rank that has reached
-/// init_from_env(), or this function, outlives this process, whatever ends it.
+/// standard error, except for SIGPIPE, because nobody reads it. No rank that
+/// has reached init_from_env(), or this function, outlives this process,
+/// whatever ends it.
 ///
 /// Empty in the ranks, including those of torchrun and others (environment.h),
 /// and for one rank, which needs no separate process.
