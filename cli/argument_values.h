@@ -34,6 +34,8 @@ StatePart parse_part(const std::string& text);
 /// of such.
 bool has_json_lines_name(const std::string& path);
 bool has_archive_name(const std::string& path);
+/// The same of CSV or TSV.
+bool has_csv_name(const std::string& path);
 
 /// The long name of the option if the word is one, else empty.
 std::string option_name(const std::string& word);

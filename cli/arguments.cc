@@ -208,33 +208,6 @@ std::string option_value(const std::vector<std::string>& words, std::size_t& i,
   return value;
 }
 
-namespace {
-
-bool has_ending(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() &&
-         text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-}  // namespace
-
-bool has_json_lines_name(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    const auto files = files::list_files({path});
-    return std::all_of(files.begin(), files.end(), has_json_lines_name);
-  }
-  for (const std::string name : {".jsonl", ".ndjson"}) {
-    for (const char* packing : {"", ".gz", ".zst"}) {
-      if (has_ending(path, name + packing)) return true;
-    }
-  }
-  return false;
-}
-
-bool has_archive_name(const std::string& path) {
-  return has_ending(path, ".npz");
-}
-
 Arguments parse_compare(const std::vector<std::string>& words) {
   Arguments arguments;
   arguments.command = Command::kCompare;
@@ -278,10 +251,10 @@ Arguments parse_report(const std::vector<std::string>& words) {
     const std::string name = words[i].substr(0, words[i].find('='));
     TORCH_CHECK_VALUE(name != "--format",
                       "--format: report writes HTML; see evaluate");
-    TORCH_CHECK_VALUE(name != "--replicates",
-                      "--replicates: not written by report; see evaluate");
-    TORCH_CHECK_VALUE(name != "--save" && name != "--part", name,
-                      ": not written by report; see evaluate");
+    for (const char* other : {"--replicates", "--save", "--part", "--set"}) {
+      TORCH_CHECK_VALUE(name != other, name,
+                        ": not written by report; see evaluate");
+    }
     if (name != "--log" && name != "--title") {
       others.push_back(words[i]);
       continue;

@@ -27,6 +27,14 @@ enum class Command {
 };
 enum class Format { kTable, kJson, kCsv };
 
+/// One of several that are evaluated.
+struct DataSet {
+  std::string name;
+  std::vector<std::string> csv;     // files, folders and patterns, or
+  std::vector<std::string> inputs;  // as those of all
+  std::vector<std::string> input_names;
+};
+
 /// The parsed command line.
 struct Arguments {
   Command command = Command::kHelp;
@@ -43,6 +51,7 @@ struct Arguments {
   std::vector<std::string> coco;         // annotations and results
   std::vector<std::string> folders;      // of the images of coco, or none
   std::vector<std::string> csv;          // files, folders and patterns
+  std::vector<DataSet> sets;             // in place of inputs and csv
   std::string columns;
   std::vector<std::string> by;  // columns whose values divide the rows
   std::int64_t slices = 0;      // to show; 0: all

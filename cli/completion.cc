@@ -89,7 +89,8 @@ std::string completion(const Registry& registry, const std::string& shell,
   replace("%M", names, text);
   replace("%M", names, text);
   replace("%L", internal::joined(" ", losses, first), text);
-  replace("%O", std::string(kOptions) + " --replicates --save --part --format",
+  replace("%O",
+          std::string(kOptions) + " --set --replicates --save --part --format",
           text);
   replace("%R", std::string(kOptions) + " --log --title", text);
   return shell == "zsh" ? kZsh + text : text;

@@ -5,15 +5,18 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "tally/cli/argument_values.h"
 #include "tally/cli/arguments.h"
+#include "tally/cli/set_arguments.h"
 #include "tally/files/input_file.h"
 #include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/options.h"
+#include "tally/metrics/slices/named_sets.h"
 
 namespace tally::cli {
 namespace {
@@ -33,27 +36,6 @@ bool has_replicates(IntervalMethod method) {
 
 bool is_flag(const std::string& name) {
   return name == "--strict" || name == "--quiet";
-}
-
-/// The files of "preds=a.npy,target=b.npy". A comma may be part of the name of
-/// a file that exists.
-std::vector<std::string> split_files(const std::string& value) {
-  std::vector<std::string> files;
-  for (std::size_t begin = 0; begin <= value.size();) {
-    std::size_t end = value.find(',', begin);
-    // The longest existing name that begins here.
-    for (std::size_t next = value.size(); end != value.npos && next > end;
-         next = value.rfind(',', next - 1)) {
-      std::string path = value.substr(begin, next - begin);
-      files::take_input_name(path);
-      std::error_code too_long;
-      if (std::filesystem::exists(user_path(path), too_long)) end = next;
-    }
-    end = std::min(end, value.size());
-    files.push_back(value.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return files;
 }
 
 /// The options of evaluate.
@@ -80,19 +62,22 @@ class EvaluateParser {
       if (equals != word.npos) values.push_back(word.substr(equals + 1));
       const bool takes_more = name == "--inputs" || name == "--columns" ||
                               name == "--csv" || name == "--jsonl" ||
-                              name == "--coco" || name == "--folders";
+                              name == "--coco" || name == "--folders" ||
+                              name == "--set";
       while (i < words.size() && (takes_more || values.empty()) &&
              option_name(words[i]).empty()) {
         values.push_back(words[i++]);
       }
       TORCH_CHECK_VALUE(!values.empty() && !values.back().empty(), name,
                         ": expected a value, got none");
-      TORCH_CHECK_VALUE(given_.emplace(name, true).second, name,
-                        ": given twice");
+      TORCH_CHECK_VALUE(given_.emplace(name, true).second || name == "--set",
+                        name, ": given twice");
       setters_.at(name)(values);
     }
     if (of_log) {
       check_log();
+    } else if (!arguments_.sets.empty()) {
+      check_sets();
     } else {
       check_together();
     }
@@ -120,6 +105,27 @@ class EvaluateParser {
     }
   }
 
+  /// Each as if it were the only one.
+  void check_sets() {
+    std::vector<std::string> names;
+    for (const DataSet& set : arguments_.sets) names.push_back(set.name);
+    check_set_names(names, "--set");
+    for (const auto& [name, given] : given_) {
+      static const std::set<std::string> kOfOne = {
+          "--by",   "--slices", "--interval", "--interval-method",
+          "--ids",  "--groups", "--split",    "--replicates",
+          "--save", "--part",   "--folders"};
+      TORCH_CHECK_VALUE(kOfOne.count(name) == 0, name,
+                        ": expected one data set, got --set");
+    }
+    const Arguments given = arguments_;
+    for (const DataSet& set : given.sets) {
+      arguments_ = arguments_of(given, set);
+      check_together();
+    }
+    arguments_ = given;
+  }
+
   void check_together() {
     Arguments& a = arguments_;
     if (!a.coco.empty() && a.metrics.empty() && a.config.empty()) {
@@ -130,12 +136,13 @@ class EvaluateParser {
                       "expected either --metrics or --config, got ",
                       a.metrics.empty() ? "neither" : "both");
     std::size_t sources = 0;
-    for (const char* option : {"--inputs", "--csv", "--jsonl", "--coco"}) {
+    for (const char* option :
+         {"--inputs", "--csv", "--jsonl", "--coco", "--set"}) {
       sources += given_.count(option);
     }
     TORCH_CHECK_VALUE(
         sources == 1,
-        "expected one of --inputs, --csv, --jsonl and --coco, got ",
+        "expected one of --inputs, --csv, --jsonl, --coco and --set, got ",
         sources == 0 ? "none" : "several");
     TORCH_CHECK_VALUE(a.coco.size() != 1,
                       "--coco: expected annotations and, behind them, one or "
@@ -256,11 +263,7 @@ class EvaluateParser {
       {"--inputs",
        [this](const Values& v) {
          for (const std::string& value : v) {
-           for (std::string path : split_files(value)) {
-             const std::string name = files::take_input_name(path);
-             if (!name.empty()) arguments_.input_names.push_back(name);
-             arguments_.inputs.push_back(user_path(path));
-           }
+           add_inputs(value, arguments_.inputs, arguments_.input_names);
          }
        }},
       {"--jsonl",
@@ -288,6 +291,8 @@ class EvaluateParser {
            arguments_.csv.push_back(user_path(path));
          }
        }},
+      {"--set",
+       [this](const Values& v) { arguments_.sets.push_back(parse_set(v)); }},
       {"--columns",
        [this](const Values& v) { arguments_.columns = c10::Join(",", v); }},
       {"--delimiter",

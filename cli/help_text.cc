@@ -34,6 +34,12 @@ const char* const kHelp =
                                       detection, as COCO's .json files (default
                                       metric: MeanAveragePrecision), or of
                                       panoptic segmentation
+    --set NAME=FILE ...               one of several data sets, in place of
+                                      --inputs and --csv: files as of these,
+                                      told by their names; results are
+                                      NAME/metric, and the means over all sets
+                                      mean/metric and, by their rows,
+                                      weighted_mean/metric
     --folders DIR DIR ...             of the images of panoptic files (default:
                                       named as these, without .json)
     --delimiter C                     field delimiter of --csv: a character or

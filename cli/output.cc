@@ -23,6 +23,7 @@
 #include "tally/cli/compared_output.h"
 #include "tally/cli/ending.h"
 #include "tally/cli/flags_text.h"
+#include "tally/cli/set_arguments.h"
 #include "tally/files/file_list.h"
 #include "tally/files/json_text.h"
 #include "tally/metrics/checkpoint/file.h"
@@ -233,17 +234,17 @@ int open_special(const std::string& path) {
 
 /// The files that a command reads.
 std::vector<std::string> files_read(const Arguments& arguments) {
-  std::vector<std::string> all = files::list_files(arguments.csv);
-  for (const std::string& input : arguments.inputs) {
-    for (std::string& path : files::list_files({input})) {
+  std::vector<std::string> all;
+  const auto add = [&](const std::vector<std::string>& words) {
+    for (std::string& path : files::list_files(words)) {
       all.push_back(std::move(path));
     }
+  };
+  for (const Arguments& each : evaluations_of(arguments)) {
+    add(each.csv);
+    for (const std::string& input : each.inputs) add({input});
   }
-  for (const std::string& word : arguments.coco) {
-    for (std::string& path : files::list_files({word})) {
-      all.push_back(std::move(path));
-    }
-  }
+  for (const std::string& word : arguments.coco) add({word});
   for (const auto* paths : {&arguments.runs, &arguments.logs}) {
     all.insert(all.end(), paths->begin(), paths->end());
   }

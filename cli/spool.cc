@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tally/cli/set_arguments.h"
 #include "tally/files/file_list.h"
 #include "tally/files/input_file.h"
 
@@ -48,11 +49,13 @@ std::vector<Original> originals_of(const Arguments& arguments) {
       if (is_copied) all.push_back({path, encoding});
     }
   };
-  add(arguments.csv, arguments.encoding);
-  add(arguments.coco, Encoding::kUtf8);
-  for (const std::string& input : arguments.inputs) {
-    add({input}, arguments.encoding);
+  for (const Arguments& each : evaluations_of(arguments)) {
+    add(each.csv, arguments.encoding);
+    for (const std::string& input : each.inputs) {
+      add({input}, arguments.encoding);
+    }
   }
+  add(arguments.coco, Encoding::kUtf8);
   for (const std::string& path : {arguments.config, id_path(arguments)}) {
     if (is_stream(path)) all.push_back({path});
   }

@@ -108,6 +108,12 @@ void show(MetricTracker& metrics, Shown& shown) {
   if (metrics.n_steps() > 0) shown.report.results = metrics.compute_all();
 }
 
+void show(NamedSets& sets, Shown& shown) {
+  shown.report.results = sets.compute();
+  shown.rows = 0;
+  for (const std::string& set : sets.sets()) shown.rows += sets.rows(set);
+}
+
 void show(ModelComparison& metric, Shown& shown) {
   shown.rows = metric.rows();
   ComparedRuns runs;

@@ -17,11 +17,13 @@
 #include "tally/cli/describe.h"
 #include "tally/cli/ending.h"
 #include "tally/cli/evaluate.h"
+#include "tally/cli/evaluate_sets.h"
 #include "tally/cli/messages.h"
 #include "tally/cli/output.h"
 #include "tally/cli/plan.h"
 #include "tally/cli/program.h"
 #include "tally/cli/report_pages.h"
+#include "tally/cli/set_arguments.h"
 #include "tally/cli/spool.h"
 #include "tally/cli/states.h"
 #include "tally/metrics/intervals/replicates.h"
@@ -72,7 +74,9 @@ int on_ranks(Arguments& arguments, int argc, char** argv, OnRank call) {
         {1, arguments.ranks,
          static_cast<std::int64_t>(arguments.split.size())}));
     if (ranks > 1) {
-      tally::cli::prepare(arguments, ranks);
+      for (const Arguments& each : tally::cli::evaluations_of(arguments)) {
+        tally::cli::prepare(each, ranks);
+      }
       if (const auto status = tally::sync::launch_local(ranks, argc, argv)) {
         return *status;
       }
@@ -88,7 +92,10 @@ int on_ranks(Arguments& arguments, int argc, char** argv, OnRank call) {
 int run_evaluate(Arguments& arguments, int argc, char** argv) {
   return on_ranks(
       arguments, argc, argv, [&](const auto& ranks, auto& progress) {
-        const auto report = tally::cli::evaluate(arguments, ranks, progress);
+        const auto report =
+            arguments.sets.empty()
+                ? tally::cli::evaluate(arguments, ranks, progress)
+                : tally::cli::evaluate_sets(arguments, ranks, progress);
         if (ranks->rank() != 0) return;
         tally::cli::print_remarks(report);
         if (!arguments.replicates.empty()) {

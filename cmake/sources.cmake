@@ -436,6 +436,7 @@ set(TALLY_METRICS_HEADERS
     metrics/shape/lip_vertex_error.h
     metrics/shape/procrustes_disparity.h
     metrics/shape/shape.h
+    metrics/slices/named_sets.h
     metrics/slices/slice_comparison.h
     metrics/slices/slice_keys.h
     metrics/slices/sliced_metric.h
@@ -736,6 +737,7 @@ set(TALLY_METRICS_SOURCES
     metrics/shape/lip_vertex_error.cc
     metrics/shape/procrustes_disparity.cc
     metrics/slices/compared_parts.cc
+    metrics/slices/named_sets.cc
     metrics/slices/slice_comparison.cc
     metrics/slices/slice_difference.cc
     metrics/slices/slice_keys.cc
@@ -1178,7 +1180,9 @@ set(TALLY_CLI_SOURCES
     cli/ending.cc
     cli/evaluate.cc
     cli/evaluate_arguments.cc
+    cli/evaluate_sets.cc
     cli/feeds.cc
+    cli/file_names.cc
     cli/files_source.cc
     cli/help_text.cc
     cli/key_checks.cc
@@ -1193,6 +1197,7 @@ set(TALLY_CLI_SOURCES
     cli/refused_rows.cc
     cli/report_pages.cc
     cli/saved_states.cc
+    cli/set_arguments.cc
     cli/source.cc
     cli/spool.cc
     cli/state_arguments.cc

@@ -29,6 +29,7 @@
 #include "tally/metrics/sampling.h"                       // IWYU pragma: export
 #include "tally/metrics/segmentation/segmentation.h"      // IWYU pragma: export
 #include "tally/metrics/shape/shape.h"                    // IWYU pragma: export
+#include "tally/metrics/slices/named_sets.h"              // IWYU pragma: export
 #include "tally/metrics/slices/slice_comparison.h"        // IWYU pragma: export
 #include "tally/metrics/slices/sliced_metric.h"           // IWYU pragma: export
 #include "tally/metrics/text/text.h"                      // IWYU pragma: export

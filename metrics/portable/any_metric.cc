@@ -108,6 +108,20 @@ SlicedMetric make_slices(Spec& spec) {
   return slices;
 }
 
+NamedSets make_sets(Spec& spec) {
+  std::vector<std::string> sets;
+  const auto refusal = OptionRef(sets).set(spec.take("sets"));
+  TORCH_CHECK_VALUE(!refusal, spec.name(), ": sets: expected ",
+                    refusal->expected, ", got '", refusal->got, "'");
+  std::vector<std::pair<std::string, std::unique_ptr<Metric>>> members;
+  spec.for_each_metric([&](std::string name, std::unique_ptr<Metric> metric) {
+    members.emplace_back(std::move(name), std::move(metric));
+  });
+  NamedSets made(std::move(sets), spec.rest<NamedSetsOptions>());
+  for (auto& [name, metric] : members) made.add(name, std::move(metric));
+  return made;
+}
+
 template <class T>
 T make_around(Spec& spec) {
   auto metric = spec.metric();
@@ -163,6 +177,7 @@ AnyMetric make(std::string_view text, const Registry& registry,
   if (name == IntervalMetric::kName) return make_around<IntervalMetric>(spec);
   if (name == ModelComparison::kName) return make_around<ModelComparison>(spec);
   if (name == MetricTracker::kName) return make_tracker(spec, registry, most);
+  if (name == NamedSets::kName) return make_sets(spec);
   return spec.make(text);
 }
 

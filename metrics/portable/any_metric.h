@@ -13,6 +13,7 @@
 #include "tally/metrics/intervals/model_comparison.h"
 #include "tally/metrics/metric.h"
 #include "tally/metrics/registry/registry.h"
+#include "tally/metrics/slices/named_sets.h"
 #include "tally/metrics/slices/slice_comparison.h"
 #include "tally/metrics/slices/sliced_metric.h"
 #include "tally/metrics/wrappers/metric_tracker.h"
@@ -23,7 +24,7 @@ namespace tally {
 /// Anything that a text describes in full.
 using AnyMetric = std::variant<std::unique_ptr<Metric>, MetricCollection,
                                SlicedMetric, SliceComparison, IntervalMetric,
-                               ModelComparison, MetricTracker>;
+                               ModelComparison, MetricTracker, NamedSets>;
 
 /// What they have in common.
 MetricBase& base_of(AnyMetric& metric);
@@ -34,8 +35,9 @@ const MetricBase& base_of(const AnyMetric& metric);
 /// B()}, prefix=val_)", "SlicedMetric(metric=A(), largest=20)",
 /// "SliceComparison(metric=A())", "IntervalMetric(metric=A(), level=0.9)",
 /// "ModelComparison(metric=A())", "MetricTracker(metric=A(), maximize={A:
-/// true})" or "MetricTracker(metrics=MetricCollection(...))". Throws
-/// c10::ValueError like Registry::make.
+/// true})", "MetricTracker(metrics=MetricCollection(...))" or
+/// "NamedSets(sets=[a, b], metrics={A: A()})". Throws c10::ValueError like
+/// Registry::make.
 AnyMetric make_any_metric(std::string_view text,
                           const Registry& registry = builtin_registry());
 

@@ -110,16 +110,14 @@ std::vector<SliceResult> SlicedMetric::values_of(
 }
 
 std::vector<SliceResult> SlicedMetric::compute() {
-  TORCH_CHECK_VALUE(metrics_.size() > 0, kName,
-                    ": expected a metric, see add()");
+  check_metrics();
   return compute_by(
       value_, [&](internal::StateRows& rows) { return values_of(rows); },
       [](std::vector<SliceResult>&) {});
 }
 
 PendingValue<std::vector<SliceResult>> SlicedMetric::sync_async() {
-  TORCH_CHECK_VALUE(metrics_.size() > 0, kName,
-                    ": expected a metric, see add()");
+  check_metrics();
   return sync_async_by<std::vector<SliceResult>>([&] {
     SlicedMetric copy(options_);
     copy_metrics_into(copy);

@@ -147,9 +147,13 @@ void SlicedRows::add_metric(std::string name, std::unique_ptr<Metric> metric) {
   }
 }
 
-void SlicedRows::check_keys(const SliceKeys& keys, Inputs inputs) const {
+void SlicedRows::check_metrics() const {
   TORCH_CHECK_VALUE(metrics_.size() > 0, owner(),
                     ": expected a metric, see add()");
+}
+
+void SlicedRows::check_keys(const SliceKeys& keys, Inputs inputs) const {
+  check_metrics();
   for (const InputRef& input : inputs) {
     TORCH_CHECK_VALUE(input.rows() < 0 || input.rows() == keys.size(), owner(),
                       ": expected a key for each of ", input.rows(),
@@ -223,6 +227,42 @@ void SlicedRows::update_rows(const SliceKeys& keys, Inputs inputs,
     metrics_.union_.check_agreement(owner(), inputs.size());
     return observe(keys, inputs, Order::kPositional, add);
   });
+}
+
+std::vector<internal::RowBatch> SlicedRows::observe_row(const std::string& key,
+                                                        Inputs inputs,
+                                                        Order order) const {
+  check_metrics();
+  std::int64_t rows = -1;
+  for (const InputRef& input : inputs) rows = std::max(rows, input.rows());
+  std::vector<internal::RowBatch> batch(1);
+  batch[0].key = key;
+  batch[0].states = order == Order::kUnion
+                        ? metrics_.observe_union(inputs, BatchOrigin())
+                        : metrics_.observe_same(inputs, BatchOrigin());
+  batch[0].counts.assign(batch[0].states.size(), rows < 0 ? 1 : rows);
+  return batch;
+}
+
+void SlicedRows::update_row(const std::string& key, NamedInputs given) {
+  update_by([&] {
+    internal::OrderedInputs ordered;
+    metrics_.arrange(given, owner(), ordered);
+    return observe_row(key, ordered, Order::kUnion);
+  });
+}
+
+void SlicedRows::update_row(const std::string& key, Inputs inputs) {
+  update_by([&] {
+    metrics_.union_.check_agreement(owner(), inputs.size());
+    return observe_row(key, inputs, Order::kPositional);
+  });
+}
+
+Results SlicedRows::results_of(const internal::StateRows& rows,
+                               std::size_t row) const {
+  return metrics_.evaluate(
+      [&](std::size_t c) -> const AnyState& { return rows.state(row, c); });
 }
 
 void SlicedRows::copy_metrics_into(SlicedRows& copy) const {

@@ -59,6 +59,15 @@ class SlicedRows : public MetricBase {
   void update_rows(const SliceKeys& keys, Inputs inputs, AddStates add = {});
   void update_rows(const SliceKeys& keys, NamedInputs inputs,
                    AddStates add = {});
+  /// Adds a batch whose rows all have this key.
+  void update_row(const std::string& key, Inputs inputs);
+  void update_row(const std::string& key, NamedInputs inputs);
+  /// The values of one row.
+  Results results_of(const internal::StateRows& rows, std::size_t row) const;
+  /// Throws c10::ValueError unless there is a metric.
+  void check_metrics() const;
+  /// As in spec(): "metrics={name: metric, ...}".
+  std::string metrics_text() const { return metrics_.members_spec(); }
   /// Into an empty one.
   void copy_metrics_into(SlicedRows& copy) const;
   void copy_into(SlicedRows& copy) const;
@@ -71,6 +80,8 @@ class SlicedRows : public MetricBase {
   void check_keys(const SliceKeys& keys, Inputs inputs) const;
   std::vector<internal::RowBatch> observe(const SliceKeys& keys, Inputs inputs,
                                           Order order, AddStates add) const;
+  std::vector<internal::RowBatch> observe_row(const std::string& key,
+                                              Inputs inputs, Order order) const;
   void observe_block(c10::ArrayRef<std::int32_t> codes, Inputs inputs,
                      Order order, std::vector<internal::RowBatch>& batch) const;
 };

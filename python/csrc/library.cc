@@ -123,6 +123,15 @@ std::vector<std::tuple<std::string, std::string>> items_of_text(
   return items;
 }
 
+/// The items of "[a, b]".
+Strings list_of_text(std::string text) {
+  Strings items;
+  const auto refusal = OptionRef(items).set(text);
+  TORCH_CHECK_VALUE(!refusal, "expected ", refusal->expected, ", got '",
+                    refusal->got, "'");
+  return items;
+}
+
 /// What the bytes of a state are one of, and if they do not say, why.
 std::tuple<StatusParts, std::string> spec_of_bytes(const Tensor& bytes) {
   const auto made = empty_from_bytes(bytes_of(bytes));
@@ -141,6 +150,7 @@ void define_functions(torch::Library& m) {
       .def_static("loss_of_text", &loss_of_text)
       .def_static("parse_spec", &parse_spec)
       .def_static("items_of_text", &items_of_text)
+      .def_static("list_of_text", &list_of_text)
       .def_static("keys_of_text",
                   [](const std::string& text) { return keys_of_text(text); })
       .def_static("spec_of_bytes", &spec_of_bytes)
@@ -198,6 +208,7 @@ TORCH_LIBRARY(tally, m) {
   define_sliced_metric(m);
   define_slice_comparison(m);
   define_metric_tracker(m);
+  define_named_sets(m);
   define_functions(m);
   define_plots(m);
   define_progress(m);

@@ -11,6 +11,7 @@ void define_interval_metric(torch::Library& m);
 void define_model_comparison(torch::Library& m);
 void define_metric_tracker(torch::Library& m);
 void define_metric_logger(torch::Library& m);
+void define_named_sets(torch::Library& m);
 void define_sliced_metric(torch::Library& m);
 void define_slice_comparison(torch::Library& m);
 void define_functions(torch::Library& m);

@@ -29,6 +29,7 @@ from tally._metric import (
 from tally._portable import from_bytes, merge
 from tally._progress import progress
 from tally._ranks import average_gradients, broadcast_parameters, gather_all_tensors
+from tally._sets import NamedSets
 from tally._slice_comparison import ComparedSlice, SliceComparison
 from tally._slices import Slice, SlicedMetric
 from tally._statistics import *
@@ -51,6 +52,7 @@ __all__ = [
     "MetricLogger",
     "MetricTracker",
     "ModelComparison",
+    "NamedSets",
     "Slice",
     "SliceComparison",
     "SlicedMetric",

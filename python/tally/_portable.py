@@ -12,6 +12,7 @@ from tally._held import METRIC_OPTIONS, STATE_OPTIONS
 from tally._intervals import IntervalMetric
 from tally._library import functions
 from tally._metric import CompositionalMetric
+from tally._sets import NamedSets
 from tally._slice_comparison import SliceComparison
 from tally._slices import SlicedMetric
 from tally._stateful import Stateful, state_tensor
@@ -85,6 +86,8 @@ def _made(spec):
         sliced = SlicedMetric.__new__(SlicedMetric)
         sliced._rebuild(members, (keys, int(options["max_slices"]), int(options["largest"])))
         return sliced
+    if name == "NamedSets":
+        return _sets(options)
     if name == "MetricTracker":
         return _tracker(options)
     if name in _AROUND:
@@ -95,6 +98,15 @@ def _made(spec):
             key: _value(text, defaults[key].default) for key, text in options.items()
         })
     return _metric(spec)
+
+
+def _sets(options):
+    sets = NamedSets.__new__(NamedSets)
+    sets._rebuild(
+        functions.list_of_text(options["sets"]), _members(options),
+        [float(weight) for weight in functions.list_of_text(options["weights"])],
+    )
+    return sets
 
 
 def _tracker(options):

@@ -111,15 +111,20 @@ def decode_key(kinds, texts):
     )
 
 
-def _members(metrics):
+def members_of(metrics, owner):
+    """Names and metrics; the name of a single one is empty."""
     if isinstance(metrics, Metric):
         return [("", metrics)]
-    if isinstance(metrics, (MetricCollection, Mapping)):
-        return list(metrics.items())
-    raise TypeError(
-        "SlicedMetric expected a tally.Metric, a MetricCollection or a dict of metrics, got a "
-        f"{type(metrics).__name__}"
-    )
+    if not isinstance(metrics, (MetricCollection, Mapping)):
+        raise TypeError(
+            f"{owner} expected a tally.Metric, a MetricCollection or a dict of metrics, got a "
+            f"{type(metrics).__name__}"
+        )
+    members = list(metrics.items())
+    for name, metric in members:
+        if not isinstance(metric, Metric):
+            raise TypeError(f"'{name}': expected a tally.Metric, got a {type(metric).__name__}")
+    return members
 
 
 class SlicedMetric(Copyable):
@@ -145,13 +150,7 @@ class SlicedMetric(Copyable):
     """
 
     def __init__(self, metrics, *, keys=None, max_slices=10_000, largest=0):
-        members = _members(metrics)
-        for name, metric in members:
-            if not isinstance(metric, Metric):
-                raise TypeError(
-                    f"'{name}': expected a tally.Metric, got a {type(metric).__name__}"
-                )
-        self._hold(members, (_encode_known(keys or ()), max_slices, largest))
+        self._hold(members_of(metrics, "SlicedMetric"), (_encode_known(keys or ()), max_slices, largest))
 
     def _hold(self, members, options):
         keys, max_slices, largest = self._options = options

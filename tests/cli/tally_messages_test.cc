@@ -55,8 +55,8 @@ TEST_F(TallyMessagesTest, JsonLinesOfAnyName) {
               HasSubstr(": expected a .txt file for each input, got text that "
                         "begins with {; JSON lines are passed with --jsonl"));
   EXPECT_THAT(refusal({"-m", "BinaryAccuracy", "--jsonl", lines, "-i", lines}),
-              HasSubstr("expected one of --inputs, --csv, --jsonl and --coco, "
-                        "got several"));
+              HasSubstr("expected one of --inputs, --csv, --jsonl, --coco "
+                        "and --set, got several"));
   EXPECT_THAT(refusal({"-m", "BinaryAccuracy", "-i", "x.json"}),
               HasSubstr("--jsonl reads it if it has an object in each line"));
 }

@@ -10,6 +10,7 @@
 #include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/intervals/model_comparison.h"
+#include "tally/metrics/slices/named_sets.h"
 #include "tally/metrics/slices/slice_comparison.h"
 #include "tally/metrics/slices/sliced_metric.h"
 #include "tally/metrics/wrappers/metric_tracker.h"
@@ -100,6 +101,18 @@ struct Sliced {
   }
   static void update(Object& object, const Batch& batch) {
     object.update(batch.keys(), batch.preds, batch.target);
+  }
+  static std::string value(Object& object) { return text_of(object.compute()); }
+};
+
+struct Named {
+  using Object = NamedSets;
+  static Object make(OwnedMetric metric) {
+    return NamedSets({"west", "south", "empty"}, std::move(metric));
+  }
+  static void update(Object& object, const Batch& batch) {
+    const bool is_first = batch.rows[0].item<std::int64_t>() < 2 * kRows;
+    object.update(is_first ? "west" : "south", batch.preds, batch.target);
   }
   static std::string value(Object& object) { return text_of(object.compute()); }
 };

@@ -61,7 +61,8 @@ class RowsTest : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-using Cases = ::testing::Types<Sliced, Compared, OfInterval, OfModels, Tracked>;
+using Cases =
+    ::testing::Types<Sliced, Named, Compared, OfInterval, OfModels, Tracked>;
 TYPED_TEST_SUITE(RowsTest, Cases);
 
 TYPED_TEST(RowsTest, IsSavedAndLoaded) {

@@ -77,6 +77,7 @@ std::string value_of_one() {
 TEST(AnyMetricTest, RowsMergeAsBytes) {
   using namespace row_cases;  // NOLINT(build/namespaces)
   EXPECT_EQ(value_of_merged_halves<Sliced>(), value_of_one<Sliced>());
+  EXPECT_EQ(value_of_merged_halves<Named>(), value_of_one<Named>());
   EXPECT_EQ(value_of_merged_halves<Compared>(), value_of_one<Compared>());
   EXPECT_EQ(value_of_merged_halves<OfInterval>(), value_of_one<OfInterval>());
   EXPECT_EQ(value_of_merged_halves<OfModels>(), value_of_one<OfModels>());
@@ -228,6 +229,15 @@ TEST(AnyMetricTest, OptionsAroundMetricsTravel) {
   EXPECT_EQ(base_of(copy).spec(), sliced.spec());
   EXPECT_EQ(std::get<SlicedMetric>(copy).options().keys(),
             sliced.options().keys());
+  NamedSets sets({"clean, quiet", "[loud]"},
+                 NamedSetsOptions().weights({0.25, 3}));
+  sets.add("x", BinaryAccuracy());
+  sets.add("y", BinaryRecall());
+  copy = make_any_metric(sets.spec());
+  EXPECT_EQ(base_of(copy).spec(), sets.spec());
+  EXPECT_EQ(std::get<NamedSets>(copy).sets(), sets.sets());
+  EXPECT_EQ(std::get<NamedSets>(copy).options().weights(),
+            sets.options().weights());
   IntervalMetric interval(BinaryAccuracy(),
                           IntervalOptions()
                               .level(0.9)
@@ -258,6 +268,10 @@ TEST(AnyMetricTest, TextsAreRefused) {
                         "MeanMetric"));
   EXPECT_THAT(refusal("MetricTracker(metric=MeanMetric(), steps=3)"),
               HasSubstr("unknown option 'steps'"));
+  EXPECT_THAT(refusal("NamedSets(metrics={a: MeanMetric()})"),
+              HasSubstr("NamedSets: sets: expected a list such as"));
+  EXPECT_THAT(refusal("NamedSets(sets=[a, a], metrics={a: MeanMetric()})"),
+              HasSubstr("expected each set once, got 'a' twice"));
   EXPECT_THAT(refusal("IntervalMetric(level=0.9)"),
               HasSubstr("option 'metric' is required"));
   EXPECT_THAT(refusal("IntervalMetric(metric=BinaryAccuracy(), levle=0.9)"),

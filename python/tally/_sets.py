@@ -1,0 +1,85 @@
+"""Metrics of several named data sets."""
+
+from tally._copies import Copyable
+from tally._inputs import encode
+from tally._library import classes
+from tally._metric import Metric
+from tally._ranks import over_ranks
+from tally._slices import members_of
+
+
+class NamedSets(Copyable):
+    """Metrics of several named data sets, and their means.
+
+        sets = tally.NamedSets(["clean", "noisy"], tally.MulticlassAccuracy(num_classes=10))
+        for name, loader in loaders.items():
+            for batch in loader:
+                sets.update(name, model(batch.x), batch.y)
+        values = sets.compute()
+        values["noisy/MulticlassAccuracy"], values["mean/MulticlassAccuracy"]
+
+    ``compute()`` gives "set/metric" of every set, and of results that are one floating-point
+    number "mean/metric", in which every set counts alike, and "weighted_mean/metric", in
+    which each counts by its weight. A set without rows has no value: the mean is NaN. All
+    states are synced at once, by a call of all ranks. Metrics are copied, as in a
+    collection; those whose value depends on the batches that rows come in are refused.
+
+    Args:
+        sets: The names of all sets, in the order of the results.
+        metrics: A metric, a collection, or a dict of metrics by name.
+        weights: Of the sets in the weighted mean; a list, or a dict by set. None: the rows
+            of each set over all ranks.
+    """
+
+    def __init__(self, sets, metrics, *, weights=None):
+        if isinstance(sets, str):
+            raise TypeError(f"sets: expected a list of names, got the text {sets!r:.40}")
+        names = [str(name) for name in sets]
+        members = members_of(metrics, "NamedSets")
+        if isinstance(weights, dict):
+            if set(weights) != set(names):
+                raise ValueError(
+                    f"weights: expected one for each of {', '.join(names)}, got "
+                    f"{', '.join(map(str, weights)) or 'none'}"
+                )
+            weights = [weights[name] for name in names]
+        weights = [] if weights is None else [float(weight) for weight in weights]
+        self._rebuild(
+            names, [(name or type(metric).__name__, metric) for name, metric in members], weights
+        )
+
+    def _parts(self):
+        return self._sets, self._members, self._weights
+
+    def _rebuild(self, sets, members, weights):
+        self._sets, self._weights = sets, weights
+        self._held = classes.NamedSets(sets, weights)
+        self._declared = {}
+        for name, metric in members:
+            self._held.add(name, metric._lend())
+            for input_name, kind in metric._declared.items():
+                self._declared.setdefault(input_name, kind)
+        self._members = [(name, metric.clone()) for name, metric in members]
+
+    @property
+    def sets(self):
+        """The names of the sets."""
+        return list(self._sets)
+
+    def forward(self, *inputs, **named):
+        """There is none: the values of a batch are those of an object of its own."""
+        raise TypeError("NamedSets has no forward(): call update(...), then compute()")
+
+    __call__ = forward
+
+    def update(self, set, *inputs, **named):
+        """Accumulates one batch of a set; if it raises, nothing has changed."""
+        self._held.update(set, *encode(inputs, named, self._declared))
+
+    def compute(self):
+        """The values of all sets over all ranks, and their means, as a dict."""
+        return dict(over_ranks(self._held.compute))
+
+    def rows(self, set):
+        """The rows of a set: of this rank, or while synced of all."""
+        return self._held.rows(set)

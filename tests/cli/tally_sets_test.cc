@@ -1,0 +1,109 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tally/tests/cli/files.h"
+#include "tally/tests/cli/run_tally.h"
+#include "tally/tests/examples/program.h"
+
+// Evaluations of several named data sets.
+
+namespace tally::cli {
+namespace {
+
+using tally::testkit::run_program;
+using ::testing::HasSubstr;
+
+class TallySetsTest : public ::testing::Test {
+ protected:
+  /// Of what has no named sets before it.
+  Words with(Words words) const {
+    words.insert(words.begin(), {"-m", "a=BinaryAccuracy"});
+    return evaluate(words);
+  }
+  Json metrics_of(Words words) const {
+    words.insert(words.end(), {"--format", "json"});
+    const auto result = run_program(with(words));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    const Json json = Json::parse(result.output);
+    EXPECT_EQ(json["rows"], 5);
+    return json["metrics"];
+  }
+  std::string refusal(Words words) const {
+    const auto result = run_program(with(words));
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.output, "");
+    return result.errors;
+  }
+
+  const Folder folder_;
+  // 2 of 4 and 1 of 1.
+  const std::string clean_ =
+      folder_.write("clean.csv", "preds,target\n1,1\n0,1\n0,0\n1,0\n");
+  const std::string noisy_ = folder_.write("noisy.csv", "target,preds\n0,0\n");
+};
+
+TEST_F(TallySetsTest, EvaluatesEachSetAndTheirMeans) {
+  const Json wanted = {{"clean/a", 0.5},
+                       {"noisy/a", 1.0},
+                       {"mean/a", 0.75},
+                       {"weighted_mean/a", 0.6}};
+  for (const char* ranks : {"1", "2", "3"}) {
+    EXPECT_EQ(metrics_of({"--set", "clean=" + clean_, "--set",
+                          "noisy=" + noisy_, "--ranks", ranks}),
+              wanted)
+        << ranks;
+  }
+  const std::string lines = folder_.write(
+      "clean.jsonl",
+      "{\"preds\": 1, \"target\": 1}\n{\"preds\": 0, \"target\": 1}\n"
+      "{\"preds\": 0, \"target\": 0}\n{\"preds\": 1, \"target\": 0}\n");
+  const std::string preds =
+      folder_.write("preds.npy", npy<std::int64_t>("<i8", {0}));
+  EXPECT_EQ(metrics_of({"--set=clean=" + lines, "--set", "noisy=preds=" + preds,
+                        "target=" + preds}),
+            wanted);
+  const auto table = run_program(
+      with({"--set", "clean=" + clean_, "--set", "noisy=" + noisy_}));
+  EXPECT_EQ(table.output,
+            "clean/a          0.5\n"
+            "noisy/a          1\n"
+            "mean/a           0.75\n"
+            "weighted_mean/a  0.6\n");
+}
+
+TEST_F(TallySetsTest, SaysWhichSetIsWrong) {
+  const std::string bad = folder_.write("bad.csv", "preds,target\n1,7\n");
+  EXPECT_THAT(refusal({"--set", "clean=" + clean_, "--set", "bad=" + bad}),
+              HasSubstr("--set: bad: " + bad));
+  EXPECT_THAT(refusal({"--set", clean_}),
+              HasSubstr("--set: expected NAME=FILE ..., got '" + clean_));
+  EXPECT_THAT(refusal({"--set", "a=" + clean_, "--set", "a=" + noisy_}),
+              HasSubstr("--set: expected each set once, got 'a' twice"));
+  EXPECT_THAT(
+      refusal({"--set", "mean=" + clean_}),
+      HasSubstr("expected other names of sets than those of the means"));
+  EXPECT_THAT(refusal({"--set", "a=" + clean_, "x.npy"}),
+              HasSubstr("--set: a: expected files of one kind, got " + clean_ +
+                        " and x.npy"));
+  EXPECT_THAT(refusal({"--set", "a=-"}),
+              HasSubstr("--set: a: expected files, got the standard input"));
+  EXPECT_THAT(refusal({"--set", "a=" + clean_, "--csv", noisy_}),
+              HasSubstr("--coco and --set, got several"));
+  EXPECT_THAT(refusal({"--set", "a=" + clean_, "--interval", "0.9"}),
+              HasSubstr("--interval: expected one data set, got --set"));
+  EXPECT_THAT(refusal({"--set", "a=" + clean_, "-o", clean_}),
+              HasSubstr("expected another file to write to, got an input"));
+}
+
+TEST_F(TallySetsTest, RemarksNameTheirSet) {
+  const std::string gaps =
+      folder_.write("gaps.csv", "preds,target\n1,1\n,1\n0,0\n1,0\n0,1\n");
+  const auto result = run_program(with({"--set", "full=" + noisy_, "--set",
+                                        "gaps=" + gaps, "--missing", "skip"}));
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.errors, HasSubstr("tally: gaps: "));
+  EXPECT_THAT(result.errors, ::testing::Not(HasSubstr("full: ")));
+}
+
+}  // namespace
+}  // namespace tally::cli
