@@ -894,6 +894,7 @@ set(TALLY_SINKS_SOURCES
     sinks/line_sinks.cc
     sinks/metric_log.cc
     sinks/metric_logger.cc
+    sinks/pictures.cc
     sinks/progress.cc
     sinks/tensorboard_sink.cc)
 

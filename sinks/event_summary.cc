@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "tally/metrics/results_table.h"
-#include "tally/sinks/matrix_image.h"
 
 namespace tally::internal {
 namespace {
@@ -36,7 +35,6 @@ namespace image {
 constexpr int kHeight = 1;
 constexpr int kWidth = 2;
 constexpr int kColorspace = 3;
-constexpr int kRgb = 3;  // its value
 constexpr int kEncoded = 4;
 }  // namespace image
 namespace histogram {
@@ -175,6 +173,57 @@ Message curve_tensor(const std::string& bytes) {
   return content;
 }
 
+/// A value of a summary, in the order of the fields' numbers.
+void add_image(const std::string& tag, const Picture& picture, Message& to) {
+  Message content;
+  content.integer(image::kHeight, picture.height)
+      .integer(image::kWidth, picture.width)
+      .integer(image::kColorspace, picture.channels)
+      .text(image::kEncoded, picture.png);
+  Message shown;
+  shown.text(value::kTag, tag).message(value::kImage, content);
+  to.message(summary::kValue, shown);
+}
+
+/// Nothing if there is no finite number.
+void add_histogram(const std::string& tag, const double* begin,
+                   const double* end, Message& to) {
+  std::vector<double> finite;
+  std::copy_if(begin, end, std::back_inserter(finite),
+               [](double number) { return std::isfinite(number); });
+  if (finite.empty()) return;
+  const auto [low, high] = std::minmax_element(finite.begin(), finite.end());
+  const double least = *low, width = (*high - *low) / kBuckets;
+  std::vector<double> limits, counts;
+  for (std::size_t i = 1; i < kBuckets && width > 0; ++i) {
+    limits.push_back(least + width * static_cast<double>(i));
+  }
+  limits.push_back(*high);
+  counts.resize(limits.size());
+  double sum = 0, squares = 0;
+  for (const double number : finite) {
+    sum += number;
+    squares += number * number;
+    // A bucket includes its limit.
+    const auto bucket =
+        std::lower_bound(limits.begin(), limits.end() - 1, number);
+    ++counts[static_cast<std::size_t>(bucket - limits.begin())];
+  }
+  Message content;
+  for (const auto& [field, number] :
+       {std::pair{histogram::kMin, least}, std::pair{histogram::kMax, *high},
+        std::pair{histogram::kCount, static_cast<double>(finite.size())},
+        std::pair{histogram::kSum, sum},
+        std::pair{histogram::kSquares, squares}}) {
+    if (number != 0) content.number(field, number);
+  }
+  content.numbers(histogram::kLimits, limits)
+      .numbers(histogram::kCounts, counts);
+  Message shown;
+  shown.text(value::kTag, tag).message(value::kHistogram, content);
+  to.message(summary::kValue, shown);
+}
+
 }  // namespace
 
 EventSummary::EventSummary(const Results& results,
@@ -229,8 +278,10 @@ void EventSummary::add(const Results& results, const std::string& name) {
     const bool has_classes =
         numbers.dim() == 2 && dimensions[0] == dimensions[1] && count > 0 &&
         numbers.size(0) == numbers.size(1) && numbers.size(0) <= kMostClasses;
-    if (has_classes) add_image(name, numbers);
-    add_histogram(name, first, first + count);
+    if (has_classes) {
+      add_image(name + "/image", matrix_picture(numbers), message_);
+    }
+    add_histogram(name, first, first + count, message_);
   }
 }
 
@@ -239,56 +290,6 @@ void EventSummary::add_scalar(const std::string& tag, double number) {
   scalar.text(value::kTag, tag)
       .number(value::kSimpleValue, static_cast<float>(number));
   message_.message(summary::kValue, scalar);
-}
-
-void EventSummary::add_image(const std::string& tag, const at::Tensor& matrix) {
-  const MatrixImage picture = matrix_image(matrix);
-  Message content;
-  content.integer(image::kHeight, picture.height)
-      .integer(image::kWidth, picture.width)
-      .integer(image::kColorspace, image::kRgb)
-      .text(image::kEncoded, picture.png);
-  Message shown;
-  shown.text(value::kTag, tag + "/image").message(value::kImage, content);
-  message_.message(summary::kValue, shown);
-}
-
-void EventSummary::add_histogram(const std::string& tag, const double* begin,
-                                 const double* end) {
-  std::vector<double> finite;
-  std::copy_if(begin, end, std::back_inserter(finite),
-               [](double number) { return std::isfinite(number); });
-  if (finite.empty()) return;
-  const auto [low, high] = std::minmax_element(finite.begin(), finite.end());
-  const double least = *low, width = (*high - *low) / kBuckets;
-  std::vector<double> limits, counts;
-  for (std::size_t i = 1; i < kBuckets && width > 0; ++i) {
-    limits.push_back(least + width * static_cast<double>(i));
-  }
-  limits.push_back(*high);
-  counts.resize(limits.size());
-  double sum = 0, squares = 0;
-  for (const double number : finite) {
-    sum += number;
-    squares += number * number;
-    // A bucket includes its limit.
-    const auto bucket =
-        std::lower_bound(limits.begin(), limits.end() - 1, number);
-    ++counts[static_cast<std::size_t>(bucket - limits.begin())];
-  }
-  Message content;
-  for (const auto& [field, number] :
-       {std::pair{histogram::kMin, least}, std::pair{histogram::kMax, *high},
-        std::pair{histogram::kCount, static_cast<double>(finite.size())},
-        std::pair{histogram::kSum, sum},
-        std::pair{histogram::kSquares, squares}}) {
-    if (number != 0) content.number(field, number);
-  }
-  content.numbers(histogram::kLimits, limits)
-      .numbers(histogram::kCounts, counts);
-  Message shown;
-  shown.text(value::kTag, tag).message(value::kHistogram, content);
-  message_.message(summary::kValue, shown);
 }
 
 void EventSummary::add_curves(const std::string& stem, const Results& results) {
@@ -319,6 +320,35 @@ void EventSummary::add_curves(const std::string& stem, const Results& results) {
 std::string bound_tag(const std::string& tag, const std::string& bound) {
   const std::size_t slash = std::min(tag.rfind('/'), tag.size());
   return tag.substr(0, slash) + "." + bound + tag.substr(slash);
+}
+
+Message image_summary(const std::string& tag, const Picture& picture) {
+  Message all;
+  add_image(tag, picture, all);
+  return all;
+}
+
+Message text_summary(const std::string& tag, const std::string& text) {
+  Message dimension, shape;
+  dimension.integer(tensor::kSize, 1);
+  shape.message(tensor::kDimension, dimension);
+  Message content;
+  content.integer(tensor::kType, tensor::kString)
+      .message(tensor::kShape, shape)
+      .text(tensor::kText, text);
+  Message shown, all;
+  shown.text(value::kTag, tag)
+      .message(value::kTensor, content)
+      .message(value::kMetadata, plugin_metadata("text", Message()));
+  return all.message(summary::kValue, shown);
+}
+
+Message histogram_summary(const std::string& tag, const at::Tensor& values) {
+  const at::Tensor numbers = numbers_of(values);
+  const auto* first = static_cast<const double*>(numbers.data_ptr());
+  Message all;
+  add_histogram(tag, first, first + numbers.numel(), all);
+  return all;
 }
 
 Message margin_charts(const std::vector<std::string>& tags) {

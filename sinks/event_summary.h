@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tally/metrics/results.h"
+#include "tally/sinks/pictures.h"
 #include "tally/sinks/protobuf.h"
 
 namespace tally::internal {
@@ -22,9 +23,6 @@ class EventSummary {
  private:
   void add(const Results& results, const std::string& name);
   void add_scalar(const std::string& tag, double number);
-  void add_image(const std::string& tag, const at::Tensor& matrix);
-  void add_histogram(const std::string& tag, const double* begin,
-                     const double* end);
   void add_curves(const std::string& stem, const Results& results);
   // Of the elements of a vector, or of several curves.
   std::vector<std::string> element_tags(const Results& results,
@@ -35,6 +33,12 @@ class EventSummary {
   Message message_;
   std::vector<std::string> bounded_;
 };
+
+/// Summaries of one value each, with this tag.
+Message image_summary(const std::string& tag, const Picture& picture);
+Message text_summary(const std::string& tag, const std::string& text);
+/// Of the finite numbers; empty if there are none.
+Message histogram_summary(const std::string& tag, const at::Tensor& values);
 
 /// A summary with a chart for each of these tags, with the band between the
 /// tags of its bounds.

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tally/sinks/json_lines_sink.h"
+#include "tally/sinks/pictures.h"
 #include "tally/sinks/tensorboard_sink.h"
 
 namespace tally {
@@ -76,12 +77,25 @@ void MetricLogger::check_step(std::int64_t step) const {
                     " after ", step_);
 }
 
-void MetricLogger::check_names(std::int64_t step,
-                               const Results& results) const {
-  if (step != step_) return;
-  for (const auto& [name, value] : results) {
-    TORCH_CHECK_VALUE(names_.count(name) == 0, "MetricLogger: expected '", name,
-                      "' once in step ", step, ", got it twice");
+void MetricLogger::take_names(std::int64_t step,
+                              const std::vector<std::string>& names) {
+  check_step(step);
+  for (const std::string& name : names) {
+    TORCH_CHECK_VALUE(step != step_ || names_.count(name) == 0,
+                      "MetricLogger: expected '", name, "' once in step ", step,
+                      ", got it twice");
+  }
+  if (step != step_) names_.clear();
+  step_ = step;
+  names_.insert(names.begin(), names.end());
+}
+
+void MetricLogger::write_to_sinks(
+    c10::function_ref<absl::Status(Sink& sink, double time)> write) {
+  const double time = now();
+  for (auto& sink : sinks_) {
+    if (!sink) continue;
+    attempt(sink, [&](Sink& each) { return write(each, time); });
   }
 }
 
@@ -106,16 +120,41 @@ Results MetricLogger::log(std::int64_t step, const std::string& name,
 }
 
 void MetricLogger::write(std::int64_t step, const Results& results) {
-  check_step(step);
-  check_names(step, results);
-  if (step != step_) names_.clear();
-  step_ = step;
-  for (const auto& [name, value] : results) names_.insert(name);
-  const double time = now();
-  for (auto& sink : sinks_) {
-    if (!sink) continue;
-    attempt(sink, [&](Sink& each) { return each.write(step, time, results); });
-  }
+  std::vector<std::string> names;
+  for (const auto& [name, value] : results) names.push_back(name);
+  take_names(step, names);
+  write_to_sinks(
+      [&](Sink& sink, double time) { return sink.write(step, time, results); });
+}
+
+void MetricLogger::write_image(std::int64_t step, const std::string& name,
+                               const at::Tensor& pixels) {
+  if (writes_ || pixels.defined()) internal::check_picture(name, pixels);
+  take_names(step, {name});
+  write_to_sinks([&](Sink& sink, double time) {
+    return sink.write_image(step, time, name, pixels);
+  });
+}
+
+void MetricLogger::write_text(std::int64_t step, const std::string& name,
+                              const std::string& text) {
+  take_names(step, {name});
+  write_to_sinks([&](Sink& sink, double time) {
+    return sink.write_text(step, time, name, text);
+  });
+}
+
+void MetricLogger::write_histogram(std::int64_t step, const std::string& name,
+                                   const at::Tensor& values) {
+  TORCH_CHECK_VALUE(!writes_ || values.defined(), "histogram '", name,
+                    "': expected a tensor, got none");
+  TORCH_CHECK_TYPE(!values.defined() || !values.is_complex(), "histogram '",
+                   name, "': expected real numbers, got ",
+                   values.scalar_type());
+  take_names(step, {name});
+  write_to_sinks([&](Sink& sink, double time) {
+    return sink.write_histogram(step, time, name, values);
+  });
 }
 
 absl::Status MetricLogger::finish() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <absl/status/status.h>
+#include <c10/util/FunctionRef.h>
 
 #include <cstdint>
 #include <functional>
@@ -70,6 +71,24 @@ class MetricLogger {
   /// Writes results that every rank has, or at least rank 0.
   void write(std::int64_t step, const Results& results);
 
+  /// Writes an image, for sinks that show it: [1, H, W] (gray), [3, H, W] (RGB)
+  /// or [4, H, W] (RGBA), uint8 or floating-point in [0, 1]. Of these three,
+  /// too, the names are those of the step: rank 0 has what is written, and
+  /// another rank may give an undefined tensor. Throws c10::ValueError for
+  /// another shape and pixels out of range, and c10::TypeError for other
+  /// dtypes, before anything is written.
+  void write_image(std::int64_t step, const std::string& name,
+                   const at::Tensor& pixels);
+  /// Writes a text in UTF-8, such as some predictions; TensorBoard shows it as
+  /// Markdown.
+  void write_text(std::int64_t step, const std::string& name,
+                  const std::string& text);
+  /// Writes the distribution of the elements, whatever their shape, such as a
+  /// layer's weights. What is not finite is left out. Throws c10::TypeError for
+  /// complex elements.
+  void write_histogram(std::int64_t step, const std::string& name,
+                       const at::Tensor& values);
+
   /// The first error of a sink; always OK on other ranks.
   absl::Status status() const { return status_; }
   /// Stores everything that has been written, and closes the sinks.
@@ -77,7 +96,10 @@ class MetricLogger {
 
  private:
   void check_step(std::int64_t step) const;
-  void check_names(std::int64_t step, const Results& results) const;
+  // Of what is written now; throws before anything is.
+  void take_names(std::int64_t step, const std::vector<std::string>& names);
+  void write_to_sinks(
+      c10::function_ref<absl::Status(Sink& sink, double time)> write);
   // Calls a sink; if it fails, the sink is removed.
   bool attempt(std::unique_ptr<Sink>& sink,
                const std::function<absl::Status(Sink&)>& call);

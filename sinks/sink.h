@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <absl/status/status.h>
 
 #include <cstdint>
@@ -57,6 +58,23 @@ class Sink {
   /// `time` is in seconds since 1970.
   virtual absl::Status write(std::int64_t step, double time,
                              const Results& results) = 0;
+  /// An image of MetricLogger::write_image(), a text and a distribution:
+  /// nothing by default, as few sinks can show them.
+  virtual absl::Status write_image(std::int64_t /*step*/, double /*time*/,
+                                   const std::string& /*name*/,
+                                   const at::Tensor& /*pixels*/) {
+    return absl::OkStatus();
+  }
+  virtual absl::Status write_text(std::int64_t /*step*/, double /*time*/,
+                                  const std::string& /*name*/,
+                                  const std::string& /*text*/) {
+    return absl::OkStatus();
+  }
+  virtual absl::Status write_histogram(std::int64_t /*step*/, double /*time*/,
+                                       const std::string& /*name*/,
+                                       const at::Tensor& /*values*/) {
+    return absl::OkStatus();
+  }
   /// Everything is stored when it returns OK.
   virtual absl::Status finish() = 0;
 };

@@ -10,6 +10,10 @@
 
 namespace tally {
 
+namespace internal {
+class Message;
+}
+
 /// Writes TensorBoard's event files: `tensorboard --logdir FOLDER` shows them.
 ///
 /// A single number is a scalar, named like the result; a vector of up to 32
@@ -25,6 +29,10 @@ namespace tally {
 /// curve are a PR curve, at 201 equally spaced thresholds; TensorBoard asks for
 /// counts, which the parts do not tell: they are those per million positives,
 /// and none of true negatives. Curves of scores outside of [0, 1] are left out.
+///
+/// Images are PNG files, without compression; texts are Markdown; histograms
+/// have 30 buckets of equal width between the least and the greatest finite
+/// number.
 ///
 /// begin() creates a new file in the folder, which it creates if there is none:
 /// "events.out.tfevents.SECONDS.HOST.PID.NUMBER", sorted behind the others by
@@ -47,12 +55,24 @@ class TensorBoardSink final : public Sink {
   absl::Status begin(const Run& run) override;
   absl::Status write(std::int64_t step, double time,
                      const Results& results) override;
+  absl::Status write_image(std::int64_t step, double time,
+                           const std::string& name,
+                           const at::Tensor& pixels) override;
+  absl::Status write_text(std::int64_t step, double time,
+                          const std::string& name,
+                          const std::string& text) override;
+  absl::Status write_histogram(std::int64_t step, double time,
+                               const std::string& name,
+                               const at::Tensor& values) override;
   absl::Status finish() override;
 
   /// The path of the file; empty before begin().
   std::string path() const { return file_ ? file_->path() : ""; }
 
  private:
+  absl::Status append(std::int64_t step, double time,
+                      const internal::Message& summary);
+
   std::string folder_;
   std::vector<std::string> class_names_;
   std::vector<std::string> charts_;  // tags that have bounds

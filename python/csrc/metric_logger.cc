@@ -84,6 +84,22 @@ void define_metric_logger(torch::Library& m) {
           for (const auto& each : values) results.add(each.key(), each.value());
           self->use([&](MetricLogger& held) { held.write(step, results); });
         });
+  c.def("write_image", [](const Self& self, std::int64_t step,
+                          const std::string& name, const at::Tensor& pixels) {
+    self->use(
+        [&](MetricLogger& held) { held.write_image(step, name, pixels); });
+  });
+  c.def("write_text", [](const Self& self, std::int64_t step,
+                         const std::string& name, const std::string& text) {
+    self->use([&](MetricLogger& held) { held.write_text(step, name, text); });
+  });
+  c.def("write_histogram",
+        [](const Self& self, std::int64_t step, const std::string& name,
+           const at::Tensor& values) {
+          self->use([&](MetricLogger& held) {
+            held.write_histogram(step, name, values);
+          });
+        });
   c.def("status", [](const Self& self) {
     return self->use(
         [](MetricLogger& held) { return parts_of(held.status()); });

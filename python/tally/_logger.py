@@ -88,6 +88,21 @@ class MetricLogger:
         """
         self._held.write(step, dict(_flat(results, "")))
 
+    def write_image(self, step, name, pixels):
+        """Writes an image, which TensorBoard shows: [1, H, W], [3, H, W] or [4, H, W].
+
+        uint8, or floating-point in [0, 1]. Of rank 0, as write_text and write_histogram.
+        """
+        self._held.write_image(step, name, tensor_of(pixels).detach())
+
+    def write_text(self, step, name, text):
+        """Writes a text, which TensorBoard shows as Markdown."""
+        self._held.write_text(step, name, text)
+
+    def write_histogram(self, step, name, values):
+        """Writes the distribution of the elements of a tensor, which TensorBoard shows."""
+        self._held.write_histogram(step, name, tensor_of(values).detach())
+
     @property
     def status(self):
         """The first error of what is written, as text; None without one."""

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 
+import numpy as np
 import pytest
 import ranks
 import tally
@@ -129,3 +130,21 @@ def test_rank_0_writes_for_all(tmp_path):
     assert [each["results"] for each in lines_of(tmp_path / "log.jsonl")[1:]] == [
         {"MeanMetric": 1}
     ]
+
+
+def test_images_texts_and_distributions(tmp_path):
+    with tally.MetricLogger() as logger:
+        assert logger.add_folder(tmp_path)
+        logger.write_image(1, "sample", torch.full((3, 2, 5), 0.5))
+        logger.write_image(1, "gray", np.zeros((1, 2, 2), dtype=np.uint8))
+        logger.write_text(1, "said", "**cat**")
+        logger.write_histogram(1, "weights", torch.nn.Linear(3, 4).weight)
+        with pytest.raises(ValueError, match=r"expected \[1, H, W\]"):
+            logger.write_image(2, "x", torch.zeros(4, 4))
+        with pytest.raises(ValueError, match="got it twice"):
+            logger.write_text(1, "said", "")
+    (events,) = [path for path in tmp_path.iterdir() if "tfevents" in path.name]
+    written = events.read_bytes()
+    assert all(name in written for name in (b"sample", b"gray", b"**cat**", b"weights"))
+    assert written.count(b"IHDR") == 2
+    assert len(lines_of(tmp_path / "log.jsonl")) == 1

@@ -14,23 +14,23 @@ namespace {
 
 using testkit::Program;
 
-class ReadmeTest : public ::testing::TestWithParam<std::string> {
+class ProgramsTest : public ::testing::TestWithParam<std::string> {
  protected:
-  std::string program() const { return "tests/docs/readme_" + GetParam(); }
+  std::string program() const { return "tests/docs/" + GetParam(); }
   std::string promised() const {
     std::ifstream file(program() + ".txt");
     return {std::istreambuf_iterator<char>(file), {}};
   }
 };
 
-TEST_P(ReadmeTest, ProgramPrintsWhatItSays) {
+TEST_P(ProgramsTest, ProgramPrintsWhatItSays) {
   ASSERT_NE(promised(), "");
   const auto result = testkit::run_program({program()});
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_EQ(result.output, promised());
 }
 
-TEST_P(ReadmeTest, ProgramPrintsTheSameOnThreeRanks) {
+TEST_P(ProgramsTest, ProgramPrintsTheSameOnThreeRanks) {
   const std::string store = ::testing::TempDir() + "/" + GetParam() + "_store";
   std::remove(store.c_str());
   std::vector<std::unique_ptr<Program>> ranks;
@@ -50,8 +50,9 @@ TEST_P(ReadmeTest, ProgramPrintsTheSameOnThreeRanks) {
   std::remove(store.c_str());
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, ReadmeTest,
-                         ::testing::Values("evaluation", "training"),
+INSTANTIATE_TEST_SUITE_P(Pages, ProgramsTest,
+                         ::testing::Values("readme_evaluation",
+                                           "readme_training", "own_sink"),
                          [](const auto& program) { return program.param; });
 
 }  // namespace

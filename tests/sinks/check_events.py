@@ -8,21 +8,24 @@ Usage: check_events.py golden FOLDER | check_events.py check FOLDER
         --gtest_filter='*ARestartDoublesNoStep'
     venv/bin/python tests/sinks/check_events.py check /tmp/events
 
-`golden` writes events.golden and curves.golden to tests/sinks/data, what
+`golden` writes events.golden, curves.golden and shown.golden to tests/sinks/data, what
 TensorBoard's own classes write for the results of TensorBoardSinkTest. `check` reads a folder
 of a MetricLogger with EventAccumulator and with the server's two loaders; scalars
-must be those of log.jsonl, each step once, and images those that their head says.
+must be those of log.jsonl, each step once, images those that their head says, and
+the text of each step that of the server's text plugin.
 Where there are curves and bands, the server must show them.
 """
 
 import io
 import json
 import pathlib
+import struct
 import subprocess
 import sys
 import time
 import urllib.parse
 import urllib.request
+import zlib
 
 import numpy
 from PIL import Image
@@ -56,6 +59,22 @@ def write_events(path, step, events):
         writer.flush()
 
 
+def histogram(tag, numbers):
+    limits = numbers.min() + (numbers.max() - numbers.min()) / 30 * numpy.arange(1, 31)
+    limits[-1] = numbers.max()
+    counts = numpy.bincount(numpy.searchsorted(limits, numbers), minlength=30)
+    content = summary_pb2.HistogramProto(
+        min=numbers.min(),
+        max=numbers.max(),
+        num=len(numbers),
+        sum=numbers.sum(),
+        sum_squares=(numbers**2).sum(),
+        bucket_limit=limits,
+        bucket=counts,
+    )
+    return summary_pb2.Summary.Value(tag=tag, histo=content)
+
+
 def golden(path):
     value = summary_pb2.Summary.Value
     values = [
@@ -64,24 +83,7 @@ def golden(path):
         value(tag="f1/cat", simple_value=0.5),
         value(tag="f1/dog", simple_value=float("inf")),
     ]
-    numbers = numpy.arange(100.0) - 20
-    limits = numbers.min() + (numbers.max() - numbers.min()) / 30 * numpy.arange(1, 31)
-    limits[-1] = numbers.max()
-    counts = numpy.bincount(numpy.searchsorted(limits, numbers), minlength=30)
-    values.append(
-        value(
-            tag="scores",
-            histo=summary_pb2.HistogramProto(
-                min=numbers.min(),
-                max=numbers.max(),
-                num=len(numbers),
-                sum=numbers.sum(),
-                sum_squares=(numbers**2).sum(),
-                bucket_limit=limits,
-                bucket=counts,
-            ),
-        )
-    )
+    values.append(histogram("scores", numpy.arange(100.0) - 20))
     summary = summary_pb2.Summary(value=values)
     write_events(path, 2, [event_pb2.Event(wall_time=TIME + 60, step=3, summary=summary)])
 
@@ -161,6 +163,64 @@ def golden_curves(path):
     )
 
 
+def png(color, rows):
+    """Of rows of bytes, without compression."""
+
+    def chunk(kind, content):
+        checked = kind + content
+        return struct.pack(">I", len(content)) + checked + struct.pack(">I", zlib.crc32(checked))
+
+    channels = {0: 1, 2: 3, 6: 4}[color]
+    head = struct.pack(">IIBBBBB", len(rows[0]) // channels, len(rows), 8, color, 0, 0, 0)
+    lines = b"".join(b"\0" + bytes(row) for row in rows)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(lines, 0))
+        + chunk(b"IEND", b"")
+    )
+
+
+def image(tag, colorspace, color, rows):
+    content = summary_pb2.Summary.Image(
+        height=len(rows),
+        width=len(rows[0]) // colorspace,
+        colorspace=colorspace,
+        encoded_image_string=png(color, rows),
+    )
+    return summary_pb2.Summary.Value(tag=tag, image=content)
+
+
+def text(tag, words):
+    dim = tensor_shape_pb2.TensorShapeProto.Dim(size=1)
+    tensor = tensor_pb2.TensorProto(
+        dtype=types_pb2.DT_STRING,
+        tensor_shape=tensor_shape_pb2.TensorShapeProto(dim=[dim]),
+        string_val=[words.encode()],
+    )
+    return plugin_value(tag, "text", b"", tensor)
+
+
+def golden_shown(path):
+    values = [
+        (1, image("gray", 1, 0, [[0, 255, 128]])),
+        (1, image("rgb", 3, 2, [[255, 0, 0], [0, 255, 0]])),
+        (1, image("rgba", 4, 6, [[255, 0, 0, 255], [0, 255, 0, 128]])),
+        (1, text("said", "**cat**, süß")),
+        (2, histogram("weights", numpy.arange(100.0) - 20)),
+    ]
+    write_events(
+        path,
+        0,
+        [
+            event_pb2.Event(
+                wall_time=TIME + 60 * step, step=step, summary=summary_pb2.Summary(value=[value])
+            )
+            for step, value in values
+        ],
+    )
+
+
 def logged(folder):
     """The scalars of log.jsonl, as {tag: {step: value}}."""
     scalars = {}
@@ -223,6 +283,12 @@ def of_plugins(base):
             )
             print(f"{'pr curves':12} {tag:14} {len(entries)} steps: {'ok' if ok else 'FAILED'}")
             yield ok
+    for run, tags in answer("text/tags").items():
+        for tag in tags:
+            entries = answer("text/text", run=run, tag=tag)
+            ok = all(f"<strong>{entry['step']}</strong>" in entry["text"] for entry in entries)
+            print(f"{'texts':12} {tag:14} {len(entries)} steps: {'ok' if ok else 'FAILED'}")
+            yield ok and len(entries) > 0
     for category in answer("custom_scalars/layout").get("category", []):
         for chart in category["chart"]:
             ok = all(series["lower"] for series in chart["margin"]["series"])
@@ -289,5 +355,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "golden":
         golden(pathlib.Path(sys.argv[2]) / "events.golden")
         golden_curves(pathlib.Path(sys.argv[2]) / "curves.golden")
+        golden_shown(pathlib.Path(sys.argv[2]) / "shown.golden")
     elif not check(pathlib.Path(sys.argv[2])):
         sys.exit(1)

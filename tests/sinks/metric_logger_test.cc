@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -83,6 +84,88 @@ RANKS_TEST(MetricLoggerRanksTest, RankZeroWritesTheValueOfAllRanks, 1, 2, 3,
   ASSERT_EQ(steps.size(), 4);
   EXPECT_EQ(steps[2]["results"]["mean"], self.size() - 1.0);
   EXPECT_EQ(steps[3]["results"]["loss"], 0.5);
+}
+
+/// Notes what it is called for.
+class NotingSink final : public Sink {
+ public:
+  explicit NotingSink(std::string& noted) : noted_(noted) {}
+  absl::Status begin(const Run&) override { return absl::OkStatus(); }
+  absl::Status write(std::int64_t, double, const Results&) override {
+    return absl::OkStatus();
+  }
+  absl::Status write_image(std::int64_t step, double, const std::string& name,
+                           const at::Tensor& pixels) override {
+    noted_ += std::to_string(step) + " " + name + " " +
+              std::to_string(pixels.numel()) + "\n";
+    return absl::OkStatus();
+  }
+  absl::Status write_text(std::int64_t step, double, const std::string& name,
+                          const std::string& text) override {
+    noted_ += std::to_string(step) + " " + name + " " + text + "\n";
+    return absl::OkStatus();
+  }
+  absl::Status write_histogram(std::int64_t, double, const std::string&,
+                               const at::Tensor&) override {
+    return absl::InvalidArgumentError("no histograms");
+  }
+  absl::Status finish() override { return absl::OkStatus(); }
+
+ private:
+  std::string& noted_;
+};
+
+RANKS_TEST(MetricLoggerRanksTest, RankZeroShowsImagesAndTexts, 1, 2, 3) {
+  const bool is_first = self.rank() == 0;
+  std::string noted;
+  MetricLogger logger;
+  ASSERT_TRUE(logger.add<NotingSink>(noted));
+  // One that takes results alone leaves these out.
+  ASSERT_TRUE(logger.add<JsonLinesSink>(self.folder() + "/log.jsonl"));
+  logger.write_image(1, "image",
+                     is_first ? at::full({1, 2, 3}, 0.5) : at::Tensor());
+  logger.write_text(1, "text", is_first ? "said" : "");
+  EXPECT_EQ(refusal_of([&] { logger.write_text(1, "image", ""); }),
+            "MetricLogger: expected 'image' once in step 1, got it twice");
+  EXPECT_THAT(refusal_of([&] { logger.write_text(0, "a", ""); }),
+              HasSubstr("expected steps that do not fall, got 0 after 1"));
+  logger.write_histogram(1, "weights", at::arange(3));
+  logger.write_text(2, "late", "not written to a sink that has failed");
+  EXPECT_EQ(noted, is_first ? "1 image 6\n1 text said\n" : "");
+  EXPECT_EQ(message_of(logger.finish()), is_first ? "no histograms" : "");
+}
+
+TEST_F(MetricLoggerTest, ImagesAreChecked) {
+  MetricLogger logger;
+  const auto refusal = [&](const at::Tensor& pixels) {
+    return refusal_of([&] { logger.write_image(1, "x", pixels); });
+  };
+  EXPECT_EQ(refusal(at::Tensor()), "image 'x': expected a tensor, got none");
+  for (const at::IntArrayRef sizes :
+       {at::IntArrayRef{2, 3}, {2, 4, 4}, {3, 0, 4}, {1, 3, 4, 4}}) {
+    EXPECT_THAT(refusal(at::full(sizes, 0.5)),
+                HasSubstr("'x': expected [1, H, W], [3, H, W] or [4, H, W]"));
+  }
+  at::Tensor pixels = at::full({3, 2, 2}, 0.5);
+  pixels[1][0][1] = 255;
+  EXPECT_EQ(refusal(pixels),
+            "image 'x': expected floating-point pixels in [0, 1], got 255 at "
+            "[1, 0, 1]; pixels of 0 to 255 are uint8");
+  pixels[1][0][1] = std::nan("");
+  EXPECT_THAT(refusal(pixels), HasSubstr("got nan at [1, 0, 1]"));
+  const auto type = [&](const at::Tensor& tensor) {
+    return refusal_of<c10::TypeError>(
+        [&] { logger.write_image(1, "x", tensor); });
+  };
+  EXPECT_THAT(type(at::full({1, 2, 2}, 1, at::kLong)),
+              HasSubstr("expected uint8 or floating-point pixels, got Long"));
+  EXPECT_THAT(refusal_of<c10::TypeError>([&] {
+                logger.write_histogram(1, "x",
+                                       at::full({2}, 1, at::kComplexFloat));
+              }),
+              HasSubstr("histogram 'x': expected real numbers, got "));
+  // Nothing was taken.
+  logger.write_image(1, "x", at::full({1, 1, 1}, 1.0));
 }
 
 /// Takes a second for each write.
@@ -257,6 +340,9 @@ void write_session(const std::string& folder, std::int64_t first,
     results.add("f1", at::arange(3).mul(0.25 * static_cast<double>(step)));
     results.add("confusion", at::arange(9).view({3, 3}));
     logger.write(step, results);
+    logger.write_image(step, "sample", at::full({3, 2, 5}, 0.1 * step));
+    logger.write_text(step, "said", "**" + std::to_string(step) + "**");
+    logger.write_histogram(step, "weights", at::arange(step, step + 50));
   }
   ASSERT_TRUE(logger.finish().ok());
 }

@@ -22,6 +22,7 @@ using testkit::text_at;
 
 constexpr double kTime = 1700000000.25;
 constexpr const char* kGolden = "tests/sinks/data/events.golden";
+constexpr const char* kShown = "tests/sinks/data/shown.golden";
 constexpr const char* kCurves = "tests/sinks/data/curves.golden";
 
 using TensorBoardSinkTest = testkit::LogFolder;
@@ -68,6 +69,27 @@ TEST_F(TensorBoardSinkTest, WritesCurvesAndBandsOfTensorBoard) {
   ASSERT_TRUE(sink.write(2, kTime + 120, more).ok());
   ASSERT_TRUE(sink.write(3, kTime + 180, more).ok());
   EXPECT_EQ(text_at(sink.path()), text_at(kCurves));
+}
+
+TEST_F(TensorBoardSinkTest, WritesImagesTextsAndDistributionsOfTensorBoard) {
+  TensorBoardSink sink(folder());
+  ASSERT_TRUE(sink.begin(run_from(0)).ok());
+  const at::Tensor gray = at::tensor({0, 255, 128}, at::kByte).view({1, 1, 3});
+  // Red and green above each other; the second half transparent.
+  const at::Tensor colors =
+      at::tensor({1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.5}).view({4, 2, 1});
+  ASSERT_TRUE(sink.write_image(1, kTime + 60, "gray", gray).ok());
+  ASSERT_TRUE(
+      sink.write_image(1, kTime + 60, "rgb", colors.narrow(0, 0, 3)).ok());
+  ASSERT_TRUE(sink.write_image(1, kTime + 60, "rgba", colors).ok());
+  ASSERT_TRUE(sink.write_text(1, kTime + 60, "said", "**cat**, süß").ok());
+  const at::Tensor numbers = at::arange(-20, 80).to(at::kFloat).view({4, 25});
+  ASSERT_TRUE(sink.write_histogram(2, kTime + 120, "weights", numbers).ok());
+  // Nothing to show.
+  ASSERT_TRUE(
+      sink.write_histogram(2, kTime + 120, "none", at::full({3}, NAN)).ok());
+  ASSERT_TRUE(sink.finish().ok());
+  EXPECT_EQ(text_at(sink.path()), text_at(kShown));
 }
 
 TEST_F(TensorBoardSinkTest, LeavesOutCurvesThatItCannotShow) {
