@@ -36,6 +36,10 @@ c10::Device pretend_device(int index) {
   return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)};
 }
 
+c10::Device first_gpu() {
+  return has_pretend_device() ? pretend_device() : c10::Device(at::kCUDA, 0);
+}
+
 DeviceRecord::DeviceRecord()
     : counts_(internal::pretend_counts()), calls_(internal::pretend_calls()) {}
 

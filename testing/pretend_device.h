@@ -30,6 +30,10 @@ c10::Device pretend_device(int index = 0);
 /// Whether this LibTorch leaves room for the device.
 bool has_pretend_device();
 
+/// For tests that run with and without a GPU: the first real one with a
+/// LibTorch that has CUDA, and otherwise pretend_device().
+c10::Device first_gpu();
+
 /// What devices were asked to do.
 struct DeviceCounts {
   std::int64_t launches = 0;  ///< of operators that would launch kernels

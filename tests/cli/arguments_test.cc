@@ -278,10 +278,12 @@ TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
             "expected either --metrics or --config, got neither");
   EXPECT_EQ(evaluate_error({"--metrics", "A", "--config", "c"}),
             "expected either --metrics or --config, got both");
-  EXPECT_EQ(evaluate_error({"--metrics", "A"}),
-            "expected one of --inputs, --csv, --jsonl, --coco and --set, got none");
+  EXPECT_EQ(
+      evaluate_error({"--metrics", "A"}),
+      "expected one of --inputs, --csv, --jsonl, --coco and --set, got none");
   EXPECT_EQ(evaluate_error({"--metrics", "A", "--inputs", "x", "--csv", "y"}),
-            "expected one of --inputs, --csv, --jsonl, --coco and --set, got several");
+            "expected one of --inputs, --csv, --jsonl, --coco and --set, got "
+            "several");
   EXPECT_EQ(
       evaluate_error({"--metrics", "A", "--inputs", "x", "--columns", "y"}),
       "--columns: requires --csv or --jsonl, or a .jsonl or .npz file as "

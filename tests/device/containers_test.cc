@@ -18,7 +18,7 @@
 namespace tally {
 namespace {
 
-using testkit::pretend_device;
+using testkit::first_gpu;
 
 constexpr int kClasses = 3;
 constexpr testkit::Tolerance kTolerance{1e-9, 1e-12};
@@ -60,11 +60,11 @@ Values tensors_in(Result result) {
 
 void expect_same_on_device(const Call& call) {
   const Values expected = call(at::kCPU);
-  const Values actual = call(pretend_device());
+  const Values actual = call(first_gpu());
   ASSERT_EQ(actual.size(), expected.size());
   ASSERT_FALSE(expected.empty());
   for (std::size_t i = 0; i < actual.size(); ++i) {
-    EXPECT_EQ(actual[i].device(), pretend_device()) << "tensor " << i;
+    EXPECT_EQ(actual[i].device(), first_gpu()) << "tensor " << i;
     EXPECT_TRUE(testkit::near(actual[i].cpu(), expected[i], kTolerance))
         << "tensor " << i;
   }
@@ -183,11 +183,11 @@ TEST(ContainersOnDeviceTest, MetricLossHasItsValueAndGradientThere) {
 
 TEST(InputsOfDevicesTest, NumbersAndTextsGoWithAny) {
   MeanMetric mean;
-  mean.update(classes(pretend_device()).preds);
+  mean.update(classes(first_gpu()).preds);
   mean.update(0.25);
   mean.update(at::arange(1, at::kDouble).squeeze(0));
   EXPECT_EQ(mean.update_count(), 3);
-  EXPECT_EQ(mean.compute().device(), pretend_device());
+  EXPECT_EQ(mean.compute().device(), first_gpu());
 }
 
 TEST(InputsOfDevicesTest, AreThoseOfTheFirstBesideTheCpu) {
@@ -195,9 +195,9 @@ TEST(InputsOfDevicesTest, AreThoseOfTheFirstBesideTheCpu) {
   const at::Tensor queries = at::arange(8, at::kLong).floor_divide(4);
   const at::Tensor scores = at::arange(8, at::kFloat);
   const at::Tensor relevant = at::arange(8, at::kLong).remainder(2);
-  map.update(scores.to(pretend_device()), relevant.to(pretend_device()),
-             queries.to(pretend_device()));
-  EXPECT_EQ(map.compute().device(), pretend_device());
+  map.update(scores.to(first_gpu()), relevant.to(first_gpu()),
+             queries.to(first_gpu()));
+  EXPECT_EQ(map.compute().device(), first_gpu());
   EXPECT_THROW(map.update(scores, relevant, queries), c10::ValueError);
   map.reset();
   map.update(scores, relevant, queries);
@@ -206,8 +206,8 @@ TEST(InputsOfDevicesTest, AreThoseOfTheFirstBesideTheCpu) {
 
 TEST(GivenDeviceTest, StaysAndCanBeLeft) {
   MeanSquaredError metric;
-  metric.to(pretend_device());
-  EXPECT_EQ(metric.compute().device(), pretend_device());
+  metric.to(first_gpu());
+  EXPECT_EQ(metric.compute().device(), first_gpu());
   const at::Tensor x = at::arange(4, at::kDouble);
   EXPECT_THROW(metric.update(x, x), c10::ValueError);
   EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
@@ -215,21 +215,21 @@ TEST(GivenDeviceTest, StaysAndCanBeLeft) {
   metric.update(x, x);
   EXPECT_EQ(metric.compute().device(), c10::Device(at::kCPU));
   const auto copy = metric.clone();
-  copy->update(x.to(pretend_device()), x.to(pretend_device()));
-  EXPECT_EQ(copy->compute_results().value().device(), pretend_device());
+  copy->update(x.to(first_gpu()), x.to(first_gpu()));
+  EXPECT_EQ(copy->compute_results().value().device(), first_gpu());
 }
 
 TEST(GivenDeviceTest, HoldsWhileSynced) {
   testkit::run_thread_ranks(
       2, [&](const std::shared_ptr<sync::Communicator>& communicator) {
         MeanSquaredError metric;
-        const at::Tensor x = at::arange(4, at::kDouble).to(pretend_device());
+        const at::Tensor x = at::arange(4, at::kDouble).to(first_gpu());
         if (communicator->rank() == 0) metric.update(x, x.neg());
         metric.sync();
-        EXPECT_EQ(metric.compute().device(), pretend_device());
+        EXPECT_EQ(metric.compute().device(), first_gpu());
         EXPECT_EQ(metric.compute().cpu().item<double>(), 14);
         metric.unsync();
-        EXPECT_EQ(metric.sync_async().wait().device(), pretend_device());
+        EXPECT_EQ(metric.sync_async().wait().device(), first_gpu());
       });
 }
 

@@ -38,7 +38,7 @@ TEST_P(MetricsOnDeviceTest, ObeyTheLaw) {
       return metric;
     };
     subject.batches = each.batches;
-    subject.options.rtol(kTolerance).device(testkit::pretend_device());
+    subject.options.rtol(kTolerance).device(testkit::first_gpu());
     testkit::internal::LawCheck check(std::move(subject));
     for (const auto& finding : check.check(MetricLaw::kDevice)) {
       ADD_FAILURE() << each.name << ": " << finding.text();
@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Registry, MetricsOnDeviceTest,
                          [](const auto& each) { return each.param; });
 
 TEST(RefusedOnDeviceTest, LeavesTheStateWhereItWas) {
-  const c10::Device device = testkit::pretend_device();
+  const c10::Device device = testkit::first_gpu();
   SpearmanCorrCoef metric;
   const at::Tensor first = at::arange(4, at::kFloat);
   metric.update(first, first);
