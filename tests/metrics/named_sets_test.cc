@@ -1,6 +1,7 @@
 #include "tally/metrics/slices/named_sets.h"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -138,10 +139,10 @@ TEST(NamedSetsTest, AnUpdateThatIsRefusedChangesNothing) {
             }),
             "NamedSets: expected one of the sets clean, noisy, got 'nosiy'; "
             "did you mean 'noisy'?");
-  EXPECT_THAT(refusal_of([&] {
+  EXPECT_THAT(refusal_of<c10::IndexError>([&] {
                 sets.update("noisy", at::tensor({1}), at::tensor({7}));
               }),
-              HasSubstr("7"));
+              HasSubstr("got 7 at position 0"));
   EXPECT_THAT(refusal_of([&] { sets.rows("x"); }),
               HasSubstr("expected one of the sets"));
   EXPECT_EQ(sets.serialize(), before);
@@ -156,7 +157,7 @@ TEST(NamedSetsTest, ResultsOfSeparateEvaluationsAreJoined) {
   const auto of = [](const char* name, std::int64_t rows, double weight,
                      double value) {
     SetResult set{name, rows, weight, {}};
-    set.results.add("f1", at::tensor(value));
+    set.results.add("f1", at::full({}, value, at::kDouble));
     return set;
   };
   const Results joined = join_sets({of("a", 1, 1, 0.5), of("b", 9, 3, 0.25)});

@@ -141,8 +141,8 @@ TEST_F(MetricLoggerTest, ImagesAreChecked) {
     return refusal_of([&] { logger.write_image(1, "x", pixels); });
   };
   EXPECT_EQ(refusal(at::Tensor()), "image 'x': expected a tensor, got none");
-  for (const at::IntArrayRef sizes :
-       {at::IntArrayRef{2, 3}, {2, 4, 4}, {3, 0, 4}, {1, 3, 4, 4}}) {
+  for (const auto& sizes : std::vector<std::vector<std::int64_t>>{
+           {2, 3}, {2, 4, 4}, {3, 0, 4}, {1, 3, 4, 4}}) {
     EXPECT_THAT(refusal(at::full(sizes, 0.5)),
                 HasSubstr("'x': expected [1, H, W], [3, H, W] or [4, H, W]"));
   }
@@ -340,7 +340,7 @@ void write_session(const std::string& folder, std::int64_t first,
     results.add("f1", at::arange(3).mul(0.25 * static_cast<double>(step)));
     results.add("confusion", at::arange(9).view({3, 3}));
     logger.write(step, results);
-    logger.write_image(step, "sample", at::full({3, 2, 5}, 0.1 * step));
+    logger.write_image(step, "sample", at::full({3, 2, 5}, 0.05 * step));
     logger.write_text(step, "said", "**" + std::to_string(step) + "**");
     logger.write_histogram(step, "weights", at::arange(step, step + 50));
   }
