@@ -9,7 +9,8 @@ void add_retrieval(Registry& r) {
         RetrievalRPrecision, RetrievalPrecisionRecallCurve,
         RetrievalRecallAtFixedPrecision, RetrievalMAP, RetrievalMRR,
         RetrievalNormalizedDCG, RetrievalAUROC, RetrievalERR, RetrievalRBP,
-        RetrievalBpref>();
+        RetrievalBpref, RetrievalMeanRank, MeanRank, MeanReciprocalRank,
+        RankHitRate>();
 }
 
 }  // namespace tally::internal

@@ -1,10 +1,12 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "tally/metrics/retrieval/kernels/query_values.h"
 #include "tally/metrics/retrieval/kernels/tie_groups.h"
 #include "tally/metrics/retrieval/retrieval_map.h"
+#include "tally/metrics/retrieval/retrieval_mean_rank.h"
 #include "tally/metrics/retrieval/retrieval_mrr.h"
 #include "tally/metrics/retrieval/retrieval_rbp.h"
 
@@ -82,6 +84,20 @@ double reciprocal_rank(const QueryView& query, std::int64_t k) {
   return sum;
 }
 
+/// None if no relevant document is retrieved.
+QueryValue first_rank(const QueryView& query) {
+  QueryValue rank = QueryValue::none();
+  retrieval::for_each_group(
+      query, retrieval::depth_of(std::nullopt), [&](const TieGroup& group) {
+        const std::int64_t relevant = rank.defined > 0 ? 0 : group.relevant();
+        if (relevant == 0) return;
+        rank = {static_cast<double>(group.above) +
+                static_cast<double>(group.size + 1) /
+                    static_cast<double>(relevant + 1)};
+      });
+  return rank;
+}
+
 struct Parts {
   double value = 0;
   double residual = 0;
@@ -133,6 +149,24 @@ at::Tensor RetrievalMRR::evaluate(const State& state) const {
       [=](const QueryView& query) { return reciprocal_rank(query, k); });
 }
 
+void RetrievalMeanRankOptions::validate(const char* metric) const {
+  WholeRankingOptions::validate(metric);
+  const EmptyTargetAction action = empty_target_action();
+  TORCH_CHECK_VALUE(
+      action == EmptyTargetAction::kSkip || action == EmptyTargetAction::kError,
+      metric,
+      ": expected empty_target_action to be skip or error, as no number is the "
+      "rank of nothing, got ",
+      internal::OptionType<EmptyTargetAction>::print(action));
+}
+
+at::Tensor RetrievalMeanRank::evaluate(const State& state) const {
+  return retrieval::evaluate_queries(
+      state.ranked().get(), options().rules(kName),
+      "a relevant document that is retrieved",
+      [](const QueryView& query) { return first_rank(query); });
+}
+
 void RetrievalRBPOptions::validate(const char* metric) const {
   TopKOptions::validate(metric);
   TORCH_CHECK_VALUE(persistence_ > 0 && persistence_ < 1, metric,
@@ -166,6 +200,8 @@ template class MetricOf<RetrievalMAP, JudgedDocuments, at::Tensor,
                         RetrievalMAPOptions>;
 template class MetricOf<RetrievalMRR, JudgedDocuments, at::Tensor,
                         RetrievalMRROptions>;
+template class MetricOf<RetrievalMeanRank, JudgedDocuments, at::Tensor,
+                        RetrievalMeanRankOptions>;
 template class MetricOf<RetrievalRBP, JudgedDocuments, RankBiasedPrecision,
                         RetrievalRBPOptions>;
 

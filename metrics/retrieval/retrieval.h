@@ -1,11 +1,13 @@
 #pragma once
 
+#include "tally/metrics/retrieval/positive_ranks.h"
 #include "tally/metrics/retrieval/retrieval_auroc.h"
 #include "tally/metrics/retrieval/retrieval_bpref.h"
 #include "tally/metrics/retrieval/retrieval_err.h"
 #include "tally/metrics/retrieval/retrieval_fall_out.h"
 #include "tally/metrics/retrieval/retrieval_hit_rate.h"
 #include "tally/metrics/retrieval/retrieval_map.h"
+#include "tally/metrics/retrieval/retrieval_mean_rank.h"
 #include "tally/metrics/retrieval/retrieval_mrr.h"
 #include "tally/metrics/retrieval/retrieval_normalized_dcg.h"
 #include "tally/metrics/retrieval/retrieval_precision.h"

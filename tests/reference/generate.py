@@ -15,8 +15,8 @@ from typing import Any
 
 from generators import (aggregation, auroc, clustering_data, clustering_labels,
                         confusion_matrix, contrastive, counts, curves,
-                        log_loss, matches, nominal, pairwise, probabilistic,
-                        ranking, regression, regression_errors,
+                        log_loss, matches, nominal, pairwise, positive_ranks,
+                        probabilistic, ranking, regression, regression_errors,
                         regression_moments, regression_ranks, regression_rows,
                         retrieval, segmentation, stat_scores, surfaces,
                         weighted_curves)
@@ -25,8 +25,8 @@ from generators.fixture import layout, shared_inputs, to_text
 DATA = Path(__file__).resolve().parent / "data"
 MODULES = (aggregation, auroc, clustering_data, clustering_labels,
            confusion_matrix, contrastive, counts, curves, log_loss, matches,
-           nominal, pairwise, probabilistic, ranking, regression,
-           regression_errors, regression_moments, regression_ranks,
+           nominal, pairwise, positive_ranks, probabilistic, ranking,
+           regression, regression_errors, regression_moments, regression_ranks,
            regression_rows, retrieval, segmentation, stat_scores, surfaces,
            weighted_curves)
 # The last digits of exp and log differ between platforms.

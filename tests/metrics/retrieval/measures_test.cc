@@ -53,6 +53,7 @@ void check() {
 
 TEST(RetrievalMeasuresTest, Map) { check<RetrievalMAP>(); }
 TEST(RetrievalMeasuresTest, Mrr) { check<RetrievalMRR>(); }
+TEST(RetrievalMeasuresTest, MeanRank) { check<RetrievalMeanRank>(); }
 TEST(RetrievalMeasuresTest, Precision) { check<RetrievalPrecision>(); }
 TEST(RetrievalMeasuresTest, Recall) { check<RetrievalRecall>(); }
 TEST(RetrievalMeasuresTest, FallOut) { check<RetrievalFallOut>(); }

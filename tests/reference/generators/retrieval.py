@@ -94,6 +94,11 @@ def _reciprocal_rank(r: Ranking, k: int | None) -> float:
     return 1 / (hits.index(True) + 1) if any(hits) else 0.0
 
 
+def _first_rank(r: Ranking) -> float | None:
+    hits = r.hits(None)
+    return hits.index(True) + 1.0 if any(hits) else None
+
+
 def _precision(options: dict[str, Any]) -> Measure:
     k = options.get("top_k")
 
@@ -255,6 +260,14 @@ def _rbp_fixture() -> Fixture:
                    _cases([*TOP_K, *more], expected, {"g_max": 4}))
 
 
+def _mean_rank_fixture() -> Fixture:
+    all_cases = _fixture("RetrievalMeanRank", lambda _: _first_rank, [],
+                         action="skip")
+    cases = [case for case in all_cases.cases if case.options.get(
+        "empty_target_action", "skip") == "skip"]
+    return Fixture(all_cases.metric, SOURCE, cases)
+
+
 def _curves(variant: str, options: dict[str, Any]) -> tuple[np.ndarray, int]:
     """Aggregated [2, depth] or [queries, 2, depth]."""
     batches = documents(variant)
@@ -343,6 +356,10 @@ def _check_against_trec_eval() -> None:
             judged, {"map", "map_cut.5", "P.5", "recall.5", "success.5",
                      "recip_rank", "Rprec", "bpref", "ndcg", "ndcg_cut.5"})
         for query, values in evaluator.evaluate(run).items():
+            docs = dict(queries(documents(variant), None, False))[int(query)]
+            rank = query_value(docs, "ids", _first_rank, "skip")
+            np.testing.assert_allclose(1 / rank if rank else 0.0,
+                                       values["recip_rank"], rtol=1e-12)
             for name, value in ours[query].items():
                 np.testing.assert_allclose(value, values[name], rtol=1e-12,
                                            err_msg=f"{variant} {query} {name}")
@@ -386,6 +403,7 @@ def fixtures() -> list[Fixture]:
                ("max_fpr_1", "graded", {"max_fpr": 1.0})]
     return [
         _fixture("RetrievalMAP", _map, [*TOP_K, *attainable]),
+        _mean_rank_fixture(),
         _fixture("RetrievalMRR", _fallible(_reciprocal_rank), TOP_K),
         _fixture("RetrievalPrecision", _precision, [*TOP_K, *adaptive]),
         _fixture("RetrievalRecall", _fallible(
