@@ -121,8 +121,9 @@ void image::StructuralRule::check(Tensors images, std::int64_t halvings) const {
                     "[N, C, D, H, W], all but N at least 1, got ",
                     sizes);
   const auto size = static_cast<std::int64_t>(taps.size());
-  const std::int64_t least =
-      border == ImageBorder::kReflect ? size / 2 + 1 : size;
+  const std::int64_t least = border == ImageBorder::kValid     ? size
+                             : border == ImageBorder::kReflect ? size / 2 + 1
+                                                               : 1;
   check_extents(images[0], least, size, halvings);
 }
 
@@ -131,10 +132,10 @@ at::Tensor image::StructuralRule::compare(const at::Tensor& preds,
   const std::int64_t dims = preds.dim() - 2;
   const auto planes = [&](const at::Tensor& images) {
     const at::Tensor flat = images.flatten(0, 1);
-    return border == ImageBorder::kValid
-               ? flat
-               : reflected(flat, static_cast<std::int64_t>(taps.size()) / 2,
-                           dims);
+    if (border == ImageBorder::kValid) return flat;
+    const auto half = static_cast<std::int64_t>(taps.size()) / 2;
+    return border == ImageBorder::kReflect ? reflected(flat, half, dims)
+                                           : zero_padded(flat, half, dims);
   };
   const at::Tensor x = planes(preds), y = planes(target);
   const std::vector<std::int64_t> shape = {preds.size(0), preds.size(1), 2};

@@ -11,11 +11,12 @@ namespace tally {
 enum class ImageBorder {
   kValid,    ///< those that lie within the image
   kReflect,  ///< one for each pixel, of the image continued by its mirror image
+  kZero,     ///< one for each pixel, of the image continued by zeros
 };
 
 template <>
 struct EnumNames<ImageBorder> {
-  static constexpr const char* kNames[] = {"valid", "reflect"};
+  static constexpr const char* kNames[] = {"valid", "reflect", "zero"};
 };
 
 /// Options of metrics of structural similarity.
@@ -47,7 +48,8 @@ struct StructuralOptions : ImageOptions<Self> {
     v("k1", k1_, "Constant of luminance, relative to data_range.");
     v("k2", k2_, "Constant of contrast, relative to data_range.");
     v("border", border_,
-      "Only windows inside the image, or the image mirrored at its borders.");
+      "Only windows inside the image, or the image padded by mirroring or "
+      "with zeros.");
     ImageOptions<Self>::visit(v);
   }
 };
@@ -130,7 +132,9 @@ class StructuralSimilarity : public internal::image::ImageMeasure {
 /// population), c1 = (k1 data_range)^2 and c2 = (k2 data_range)^2; the mean
 /// over windows and channels of an image, then over images. Windows are those
 /// of the original, Gaussian of 11 x 11 pixels and within the image;
-/// TorchMetrics also counts those across the border (`border`). Means are
+/// TorchMetrics also counts those across the border (`border`), and so do
+/// programs that convolve with zero padding, such as those of Gaussian
+/// splatting: ImageBorder::kZero has their values. Means are
 /// subtracted before variances are computed, which keeps the digits of bright
 /// images of low contrast.
 /// update(preds, target): [N, C, H, W], or volumes [N, C, D, H, W], of the same
@@ -140,14 +144,15 @@ class StructuralSimilarity : public internal::image::ImageMeasure {
 /// State: the sum in float64 and the number of images, merged by addition.
 /// NaN and infinities: give NaN; NanPolicy::kIgnore leaves images with NaN out.
 /// Errors: c10::ValueError for other or different shapes, for images smaller
-/// than a window, for NaN with NanPolicy::kError, and for values of the target,
-/// or of integer preds, further apart than data_range (floating-point preds,
-/// such as those of a network that learns, may leave it; unchecked without
-/// validate_args); c10::TypeError for complex or sparse inputs. Differentiable
-/// in preds and target. On the CPU, images are computed in their dtype (float32
-/// or float64), in one pass forward and one backward, without memory of their
-/// size besides the gradient; volumes are computed in float64. Source: Wang,
-/// Bovik, Sheikh and Simoncelli 2004.
+/// than a window (than half of one with kReflect), for NaN with
+/// NanPolicy::kError, and for values of the target, or of integer preds,
+/// further apart than data_range (floating-point preds, such as those of a
+/// network that learns, may leave it; unchecked without validate_args);
+/// c10::TypeError for complex or sparse inputs. Differentiable in preds and
+/// target. On the CPU, images are computed in their dtype (float32 or float64),
+/// in one pass forward and one backward, without memory of their size besides
+/// the gradient; volumes are computed in float64. Source: Wang, Bovik, Sheikh
+/// and Simoncelli 2004.
 ///
 /// Example:
 ///     StructuralSimilarityIndexMeasure ssim(/*data_range=*/1.0);

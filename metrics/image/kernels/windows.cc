@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/zeros.h>
@@ -148,6 +149,13 @@ at::Tensor reflected(const at::Tensor& values, std::int64_t size,
     result = result.index_select(dim, places(values, dim, size, size, false));
   }
   return result;
+}
+
+at::Tensor zero_padded(const at::Tensor& values, std::int64_t size,
+                       std::int64_t dims) {
+  return at::constant_pad_nd(
+      values,
+      std::vector<std::int64_t>(static_cast<std::size_t>(2 * dims), size), 0);
 }
 
 at::Tensor is_flat(const at::Tensor& values, std::int64_t size) {

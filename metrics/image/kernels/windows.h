@@ -27,6 +27,10 @@ at::Tensor mirrored(const at::Tensor& values, std::int64_t before,
 at::Tensor reflected(const at::Tensor& values, std::int64_t size,
                      std::int64_t dims);
 
+/// Continued by so many zeros beyond both ends of the last `dims` dimensions.
+at::Tensor zero_padded(const at::Tensor& values, std::int64_t size,
+                       std::int64_t dims);
+
 /// Whether all values of a window are equal, in each window of `size` in the
 /// last two dimensions.
 at::Tensor is_flat(const at::Tensor& values, std::int64_t size);

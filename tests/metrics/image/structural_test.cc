@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
@@ -42,8 +43,9 @@ TEST(StructuralSimilarityTest, PassesTheHarness) {
   testkit::HarnessOptions options;
   options.differentiable_inputs = {0, 1};
   // Those of many pixels take long, and are compared with LibTorch's below.
-  options.skip_gradients = {"default", "float32", "integers",        "sigma",
-                            "uniform", "reflect", "reflected_volume"};
+  options.skip_gradients = {"default",   "float32", "integers",         "sigma",
+                            "uniform",   "reflect", "reflected_volume", "zero",
+                            "zero_sigma"};
   testkit::check_metric<Ssim>("image/StructuralSimilarityIndexMeasure",
                               options);
 }
@@ -54,6 +56,24 @@ TEST(MultiScaleStructuralSimilarityTest, PassesTheHarness) {
   options.skip_gradients = {"three"};
   testkit::check_metric<MsSsim>(
       "image/MultiScaleStructuralSimilarityIndexMeasure", options);
+}
+
+TEST(StructuralSimilarityTest, ZerosAreThoseOfAnImageThatIsPadded) {
+  const at::Tensor preds = at::rand({2, 3, 7, 12}),
+                   target = at::rand({2, 3, 7, 12});
+  const auto padded = [](const at::Tensor& images) {
+    return at::constant_pad_nd(images, {5, 5, 5, 5}, 0);
+  };
+  EXPECT_EQ(value_of<Ssim>(preds, target,
+                           SsimOptions(1.0).border(ImageBorder::kZero)),
+            value_of<Ssim>(padded(preds), padded(target), 1.0));
+  // Where windows that lie within it, or mirror it, have no place.
+  EXPECT_THROW(value_of<Ssim>(preds.narrow(2, 0, 1), target.narrow(2, 0, 1),
+                              SsimOptions(1.0).border(ImageBorder::kReflect)),
+               c10::ValueError);
+  EXPECT_LE(value_of<Ssim>(preds.narrow(2, 0, 1), target.narrow(2, 0, 1),
+                           SsimOptions(1.0).border(ImageBorder::kZero)),
+            1);
 }
 
 TEST(StructuralSimilarityTest, EqualImagesAreExactlyOne) {

@@ -18,7 +18,7 @@ import torchmetrics.functional.image as tm
 from scipy.ndimage import uniform_filter
 from sewar.full_ref import rmse_sw, scc
 from skimage.metrics import (peak_signal_noise_ratio, structural_similarity)
-from torch.nn.functional import interpolate
+from torch.nn.functional import conv2d, interpolate
 from torchmetrics.functional.multimodal.lve import lip_vertex_error
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
@@ -32,6 +32,7 @@ SKIMAGE = "scikit-image 0.26.0"
 PIQ = "piq 0.8.0"
 SEWAR = "sewar 0.4.10"
 TM = "TorchMetrics 1.9.0 of each image"
+SPLATTING = "PyTorch 2.15.0: the operations of graphdeco-inria/gaussian-splatting"
 OWN = "NumPy: by definition"
 
 Images = tuple[np.ndarray, ...]
@@ -120,6 +121,42 @@ def volumes(metric: str, places: tuple[int, ...]) -> Images:
     return drawn(metric, "volume", places)
 
 
+def zero_padded_ssim(preds: np.ndarray, target: np.ndarray, size: int = 11,
+                     sigma: float = 1.5) -> float:
+    """That of programs of Gaussian splatting (graphdeco-inria's utils/loss_utils.py), in
+    their operations: a convolution that pads with zeros."""
+    weights = torch.tensor([np.exp(-((i - size // 2) ** 2) / (2 * sigma**2))
+                            for i in range(size)])
+    weights = weights / weights.sum()
+    channels = len(preds)
+    window = torch.outer(weights, weights).expand(channels, 1, size, size).contiguous()
+
+    def mean(image: torch.Tensor) -> torch.Tensor:
+        return conv2d(image, window, padding=size // 2, groups=channels)
+
+    x, y = tensor(preds)[None], tensor(target)[None]
+    mu_x, mu_y = mean(x), mean(y)
+    var_x, var_y = mean(x * x) - mu_x**2, mean(y * y) - mu_y**2
+    covariance = mean(x * y) - mu_x * mu_y
+    c1, c2 = 0.01**2, 0.03**2
+    similarity = ((2 * mu_x * mu_y + c1) * (2 * covariance + c2)
+                  / ((mu_x**2 + mu_y**2 + c1) * (var_x + var_y + c2)))
+    return similarity.mean().item()
+
+
+def zero_padded_cases(metric: str, small: Images) -> list[Case]:
+    """Also of images smaller than half a window, and of the window that MrNeRF's program
+    has in effect."""
+    tiny = drawn(metric, "tiny", (3, 4, 5))
+    return [
+        case("zero", small, zero_padded_ssim, SPLATTING, data_range=1.0, border="zero"),
+        case("zero_tiny", tiny, zero_padded_ssim, SPLATTING, data_range=1.0,
+             border="zero"),
+        case("zero_sigma", small, lambda p, t: zero_padded_ssim(p, t, sigma=2 / 3),
+             SPLATTING, data_range=1.0, border="zero", sigma=2 / 3),
+    ]
+
+
 def ssim() -> Fixture:
     """StructuralSimilarityIndexMeasure."""
     metric = "StructuralSimilarityIndexMeasure"
@@ -156,6 +193,7 @@ def ssim() -> Fixture:
         case("reflected_volume", volumes(metric, (1, 6, 7, 6)),
              of_tm(tm.structural_similarity_index_measure, data_range=1.0), TM,
              data_range=1.0, border="reflect"),
+        *zero_padded_cases(metric, small),
     ])
 
 
