@@ -16,7 +16,8 @@
 #include "tally/tests/device/loss_cases.h"
 
 /// What each metric and loss asks of a GPU: kernel launches, and waits of the
-/// host. TALLY_COSTS=FILE writes the table, to be put in the place of costs.tsv.
+/// host. TALLY_COSTS=FILE writes the table, to be put in the place of
+/// costs.tsv.
 namespace tally {
 namespace {
 
@@ -62,10 +63,8 @@ std::string line_of_metric(const std::string& name) {
   };
   with(first, [&](Inputs inputs) { metric->update_inputs(inputs); });
   with(next, [&](Inputs inputs) {
-    line << "update "
-         << cost_of([&] { metric->update_inputs(inputs); });
-    line << "\tforward "
-         << cost_of([&] { metric->forward_inputs(inputs); });
+    line << "update " << cost_of([&] { metric->update_inputs(inputs); });
+    line << "\tforward " << cost_of([&] { metric->forward_inputs(inputs); });
   });
   line << "\tcompute " << cost_of([&] { metric->compute_results(); });
   return line.str();
