@@ -27,7 +27,7 @@ class Accumulator(Stateful, torch.nn.Module):
     # ---- accumulating
 
     def update(self, *inputs, **named):
-        """Accumulates one batch; if it raises, nothing has changed."""
+        """Accumulates one batch. If it raises, nothing has changed."""
         if is_compiling():
             return _compiled_update(self, inputs, named)
         if not named:
@@ -114,11 +114,11 @@ class Accumulator(Stateful, torch.nn.Module):
 
     @property
     def device(self):
-        """Where the state is."""
+        """The device of the state."""
         return self._held.device
 
     def set_dtype(self, dtype):
-        """The dtype of floating-point results; states keep their precision."""
+        """Sets the dtype of floating-point results; states keep their precision."""
         self._held.set_dtype(dtype)
         return self
 
@@ -166,7 +166,7 @@ class Accumulator(Stateful, torch.nn.Module):
     # ---- copies
 
     def clone(self):
-        """One of its own with the same options and state."""
+        """A copy with the same options and state."""
         copy = _restore(type(self), self._own_fields(), self.training)
         copy._hold(self._held.clone())
         return copy

@@ -132,7 +132,7 @@ class MetricCollection(Accumulator):
         return dict(enumerate(self._held.groups()))
 
     def clone(self, prefix=None, postfix=None):
-        """One of its own with the same state, perhaps with other names in results."""
+        """A copy with the same state, optionally with other names in its results."""
         copy = super().clone()
         if (prefix, postfix) != (None, None):
             members, own_prefix, own_postfix = copy._held.recipe

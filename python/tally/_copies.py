@@ -16,14 +16,14 @@ class Copyable(Stateful):
     _device = None
 
     def clone(self):
-        """One of its own with the same options and rows."""
+        """A copy with the same options and rows."""
         copy = type(self).__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy._held = self._held.clone()
         return copy
 
     def to(self, device):
-        """Moves the state; later inputs are on the same device."""
+        """Moves the state; later inputs have to be on the same device."""
         self._device = torch.device(device)
         self._held.to(self._device)
         return self

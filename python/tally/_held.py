@@ -64,7 +64,7 @@ class Held:
         return Held(held, self.owner, self.recipe, dict(self.options), self.device, self.dtype)
 
     def clone(self):
-        """One of its own with the same options and state."""
+        """A copy with the same options and state."""
         return self.with_object(self.object.clone())
 
     def set_options(self):
@@ -76,7 +76,7 @@ class Held:
         )
 
     def set_dtype(self, dtype):
-        """The dtype of floating-point results."""
+        """Sets the dtype of floating-point results."""
         index = _SCALAR_TYPES.get(dtype)
         if index is None:
             raise ValueError(f"set_dtype expected a floating-point dtype, got {dtype}")

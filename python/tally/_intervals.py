@@ -42,7 +42,7 @@ class Interval(NamedTuple):
         return float(self.value)
 
     def ends(self):
-        """Low and high as floats."""
+        """The bounds as floats."""
         return float(self.low), float(self.high)
 
     def __str__(self):

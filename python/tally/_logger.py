@@ -45,7 +45,7 @@ class MetricLogger:
         return self._held.add(kind, str(path), [str(label) for label in labels])
 
     def add_json_lines(self, path):
-        """A line of JSON for each step. Whether the file could be opened."""
+        """Writes one line of JSON per step. Returns whether the file could be opened."""
         return self._add("json_lines", path)
 
     def add_csv(self, path, *, wide=False):
@@ -56,11 +56,11 @@ class MetricLogger:
         return self._add("wide_csv" if wide else "csv", path)
 
     def add_tensorboard(self, folder, labels=()):
-        """TensorBoard's event files; ``labels`` are names of classes. Whether it worked."""
+        """Writes TensorBoard event files; ``labels`` are class names. Returns whether it worked."""
         return self._add("tensorboard", folder, labels)
 
     def add_table(self, labels=()):
-        """A line for each step, on the standard error output."""
+        """Writes a line per step to standard error."""
         return self._add("table", "", labels)
 
     def add_folder(self, folder, labels=()):
@@ -105,7 +105,7 @@ class MetricLogger:
 
     @property
     def status(self):
-        """The first error of what is written, as text; None without one."""
+        """The first error of any sink, as text; None if there is none."""
         code, message = self._held.status()
         return message if code else None
 

@@ -75,12 +75,12 @@ class Metric(OneMetric):
 
     @property
     def is_differentiable(self):
-        """Whether ``forward()`` gives a value with a graph."""
+        """Whether ``forward()`` returns a value with a graph."""
         return self._held.is_differentiable()
 
     @property
     def higher_is_better(self):
-        """True, False, or None where neither is."""
+        """True, False, or None if neither is better."""
         answer = self._held.higher_is_better()
         return None if answer is None else bool(answer)
 

@@ -53,12 +53,12 @@ class RowMetric(Copyable):
 
     @property
     def uses_ids(self):
-        """Whether ids of rows make a difference; with several ranks they are then needed."""
+        """Whether ids of rows matter; if so, they are required with several ranks."""
         return self._held.uses_ids()
 
     @property
     def rows(self):
-        """Rows of this rank so far; while synced, of all."""
+        """The number of rows so far: of this rank or, while synced, of all ranks."""
         return self._held.rows()
 
     def update(self, *inputs, ids=None, **named):
@@ -70,7 +70,7 @@ class RowMetric(Copyable):
         self._held.update(*encode_ids(ids), *encode(inputs, named, self._declared))
 
     def forward(self, *inputs, **named):
-        """There is none: the interval of a batch is that of an object of its own."""
+        """Not supported: use a separate object for the interval of one batch."""
         raise TypeError(
             f"{type(self).__name__} has no forward(): call update(...), then compute()"
         )

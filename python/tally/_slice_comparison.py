@@ -45,7 +45,7 @@ class ComparedSlice(NamedTuple):
 
     @property
     def name(self):
-        """The key in words: "north, 3", "(missing)"."""
+        """The key as text: "north, 3", "(missing)"."""
         return key_words(self.key)
 
     def __str__(self):
@@ -98,7 +98,7 @@ class SliceComparison(Copyable):
 
     @property
     def unit(self):
-        """What counts as one: "row", "group", or of retrieval metrics "query"."""
+        """What counts as one unit: "row", "group", or "query" for retrieval metrics."""
         return self._held.unit()
 
     def update(self, keys, ids, *inputs, **named):
@@ -112,7 +112,7 @@ class SliceComparison(Copyable):
         self._held.update(*encode_keys(keys), *encode_ids(ids), *encoded)
 
     def forward(self, *inputs, **named):
-        """There is none: the slices of a batch are those of an object of its own."""
+        """Not supported: use a separate object for the slices of one batch."""
         raise TypeError("SliceComparison has no forward(): call update(...), then compute()")
 
     __call__ = forward

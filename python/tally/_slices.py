@@ -36,12 +36,12 @@ class Slice(NamedTuple):
 
     @property
     def is_other(self):
-        """Whether this is what all the others are folded into."""
+        """Whether this is the slice that the smallest ones are merged into."""
         return not self.key
 
     @property
     def name(self):
-        """The key in words: "north, 3", "(missing)", "(other)"."""
+        """The key as text: "north, 3", "(missing)", "(other)"."""
         return "(other)" if self.is_other else key_words(self.key)
 
 
@@ -165,7 +165,7 @@ class SlicedMetric(Copyable):
         self._members = [(name, metric.clone()) for name, metric in members]
 
     def forward(self, *inputs, **named):
-        """There is none: the slices of a batch are those of an object of its own."""
+        """Not supported: use a separate object for the slices of one batch."""
         raise TypeError("SlicedMetric has no forward(): call update(...), then compute()")
 
     __call__ = forward

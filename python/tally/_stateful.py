@@ -18,7 +18,7 @@ class Stateful:
         return self._held
 
     def reset(self):
-        """Back to before the first update."""
+        """Returns to the state before the first update."""
         self._held.reset()
 
     # ---- ranks
@@ -28,12 +28,12 @@ class Stateful:
         over_ranks(self._held.sync)
 
     def unsync(self):
-        """Back to the local state."""
+        """Restores the local state."""
         self._held.unsync()
 
     @property
     def is_synced(self):
-        """Whether ``sync()`` was called, and ``unsync()`` not."""
+        """Whether the state is that of all ranks, between ``sync()`` and ``unsync()``."""
         return self._held.is_synced()
 
     def sync_context(self):
@@ -41,7 +41,7 @@ class Stateful:
         return _SyncContext(self)
 
     def merge_state(self, other):
-        """Adds what `other`, the same with the same options, accumulated."""
+        """Adds the state of `other`, an object of the same class and options."""
         for each in other if isinstance(other, (list, tuple)) else [other]:
             if type(each) is not type(self):
                 raise TypeError(
@@ -54,7 +54,7 @@ class Stateful:
 
     @property
     def update_count(self):
-        """Batches accumulated; while synced, by all ranks."""
+        """The number of updates: of this rank or, while synced, of all ranks."""
         return self._held.update_count()
 
     @property
@@ -73,22 +73,22 @@ class Stateful:
         self._transfer(self._held.save, path, ranks, int(index), int(count))
 
     def load(self, path, ranks="own"):
-        """Reads it back; if it raises, nothing has changed."""
+        """Reads the state from a file. If it raises, nothing has changed."""
         self._transfer(self._held.load, path, ranks)
 
     def _transfer(self, call, path, *arguments):
         check_status(over_ranks(call, str(path), *arguments))
 
     def to_bytes(self):
-        """The state and what it is one of: a value for ``tally.from_bytes`` anywhere."""
+        """The state, class and options as bytes, for ``tally.from_bytes``."""
         return _bytes_of(self._held.to_bytes())
 
     def serialize(self):
-        """The state with version and checksum, as bytes, for one of the same options."""
+        """The state as bytes, with version and checksum, for an object with the same options."""
         return _bytes_of(self._held.serialize())
 
     def deserialize(self, state):
-        """Reads back what ``serialize`` or ``to_bytes`` gave; if it raises, nothing has changed."""
+        """Reads the result of ``serialize`` or ``to_bytes``. If it raises, nothing has changed."""
         self._set_state(state_tensor(state))
 
     def _set_state(self, tensor):

@@ -13,7 +13,7 @@ _statistics = classes.Statistics
 
 
 class IntervalBounds(NamedTuple):
-    """The ends of an interval; NaN where there is none."""
+    """The bounds of an interval; NaN if there is none."""
 
     low: float
     high: float
@@ -64,7 +64,7 @@ class ProportionComparison(NamedTuple):
 
 
 class SampleSummary(NamedTuple):
-    """What Welch's test takes of a sample."""
+    """The summary of a sample that Welch's test needs."""
 
     mean: float
     #: With n - 1 as divisor.
@@ -101,7 +101,7 @@ class EquivalenceResult(NamedTuple):
 
 
 class ExpectedAreas(NamedTuple):
-    """Two areas under ROC curves of the same rows, as they are expected."""
+    """The expected areas under two ROC curves of the same rows."""
 
     first: float
     second: float
@@ -134,7 +134,7 @@ def wilson_interval(successes: float, n: float, level: float = 0.95) -> Interval
 
 
 def clopper_pearson_interval(successes: float, n: float, level: float = 0.95) -> IntervalBounds:
-    """The same by Clopper and Pearson: covers at least at the level, always, and is wider."""
+    """The same by Clopper and Pearson: never below its nominal coverage, and wider."""
     return IntervalBounds(
         *_statistics.clopper_pearson_interval(float(successes), float(n), float(level))
     )
@@ -351,7 +351,7 @@ def expected_area_width(
 
 
 def rows_for_area(area: float, prevalence: float, width: float, level: float = 0.95) -> int:
-    """The fewest rows, two of each class at least, for which that width is at most so large."""
+    """The fewest rows, at least two per class, whose interval is at most this wide."""
     return _statistics.rows_for_area(float(area), float(prevalence), float(width), float(level))
 
 
@@ -369,7 +369,7 @@ def compared_areas_power(
 def rows_for_compared_areas(
     areas: ExpectedAreas | tuple[float, float, float, float], power: float, alpha: float = 0.05
 ) -> int:
-    """The fewest rows, two of each class at least, for which that power is at least so large."""
+    """The fewest rows, at least two per class, with at least this power."""
     numbers = _numbers("rows_for_compared_areas", ExpectedAreas, areas)
     return _statistics.rows_for_compared_areas(numbers, float(power), float(alpha))
 

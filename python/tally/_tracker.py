@@ -75,7 +75,7 @@ class MetricTracker(Copyable):
 
     @property
     def labels(self):
-        """Of all steps."""
+        """The labels of all steps."""
         return self._held.labels()
 
     def update(self, *inputs, **named):
@@ -89,11 +89,11 @@ class MetricTracker(Copyable):
     __call__ = forward
 
     def compute(self):
-        """The value of the current step: a tensor of one result, a dict of several."""
+        """The value of the current step: a tensor, or a dict if there are several results."""
         return self._value(over_ranks(self._held.compute))
 
     def compute_all(self):
-        """The values of all steps, each with one dimension more, the first."""
+        """The values of all steps, stacked along a new first dimension."""
         return self._value(over_ranks(self._held.compute_all))
 
     def best_metric(self, result=""):
@@ -119,7 +119,7 @@ class MetricTracker(Copyable):
         self._held.reset()
 
     def reset_all(self):
-        """Forgets all steps."""
+        """Removes all steps."""
         self._held.reset_all()
 
     def _value(self, results):

@@ -129,7 +129,7 @@ def pairwise_euclidean_distance(x, y=None, reduction=None, zero_diagonal=None):
 
 
 def pairwise_linear_similarity(x, y=None, reduction=None, zero_diagonal=None):
-    """The product of rows."""
+    """The dot product of rows."""
     return _pairwise(
         functions.pairwise_linear_similarity, x, y,
         reduction=reduction, zero_diagonal=zero_diagonal,

@@ -109,7 +109,7 @@ class Loss(torch.nn.Module):
             self._take_buffers()
 
     def forward(self, *inputs, **named):
-        """The loss of the global batch; a call of all ranks."""
+        """The loss of the global batch. Collective: every rank calls it."""
         return _named(self._entry, self._call(self._held.forward, inputs, named))
 
     def _load_from_state_dict(self, state_dict, prefix, *args):
@@ -150,7 +150,7 @@ def _text(value):
 
 class _Codebook(Loss):
     def indices_to_codes(self, indices, project_out=True):
-        """The codes of these indices, as ``forward()`` would give them."""
+        """The codes of these indices, as returned by ``forward()``."""
         if self._buffers:
             self._held.set_buffers(dict(self._buffers))
         return self._held.indices_to_codes(indices, project_out)
@@ -158,13 +158,13 @@ class _Codebook(Loss):
 
 class _WithLogits(Loss):
     def logits(self, *inputs, **named):
-        """The logits, in float32 or wider; a call of all ranks."""
+        """The logits, in float32 or wider. Collective: every rank calls it."""
         return ClipLogits(*self._call(self._held.logits, inputs, named))
 
 
 class _Weighted(Loss):
     def forward(self, a, b):
-        """The loss of the global batch; a call of all ranks."""
+        """The loss of the global batch. Collective: every rank calls it."""
         weight_fn = self._given.get("weight_fn")
         if weight_fn is None:
             return super().forward(a, b)

@@ -21,7 +21,7 @@ _plots = classes.Plots
 
 
 class Plot:
-    """A drawing: what notebooks show, and the text of an SVG file."""
+    """A plot, which notebooks display; ``svg`` is the text of an SVG file."""
 
     def __init__(self, svg):
         #: The element ``<svg>``, as text.
