@@ -400,6 +400,7 @@ set(TALLY_METRICS_HEADERS
     metrics/retrieval/kernels/rank_documents.h
     metrics/retrieval/kernels/ranked_queries.h
     metrics/retrieval/options/retrieval_options.h
+    metrics/retrieval/positive_ranks.h
     metrics/retrieval/retrieval.h
     metrics/retrieval/retrieval_auroc.h
     metrics/retrieval/retrieval_bpref.h
@@ -407,6 +408,7 @@ set(TALLY_METRICS_HEADERS
     metrics/retrieval/retrieval_fall_out.h
     metrics/retrieval/retrieval_hit_rate.h
     metrics/retrieval/retrieval_map.h
+    metrics/retrieval/retrieval_mean_rank.h
     metrics/retrieval/retrieval_mrr.h
     metrics/retrieval/retrieval_normalized_dcg.h
     metrics/retrieval/retrieval_precision.h
@@ -720,6 +722,7 @@ set(TALLY_METRICS_SOURCES
     metrics/retrieval/kernels/ranked_queries.cc
     metrics/retrieval/options/retrieval_options.cc
     metrics/retrieval/pair_orders.cc
+    metrics/retrieval/positive_ranks.cc
     metrics/retrieval/rank_sums.cc
     metrics/retrieval/states/judged_documents.cc
     metrics/sampling.cc

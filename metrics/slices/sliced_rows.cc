@@ -245,7 +245,7 @@ std::vector<internal::RowBatch> SlicedRows::observe_row(const std::string& key,
 }
 
 void SlicedRows::update_row(const std::string& key, NamedInputs given) {
-  update_by([&] {
+  update_by(internal::device_of(given), [&] {
     internal::OrderedInputs ordered;
     metrics_.arrange(given, owner(), ordered);
     return observe_row(key, ordered, Order::kUnion);
@@ -253,7 +253,7 @@ void SlicedRows::update_row(const std::string& key, NamedInputs given) {
 }
 
 void SlicedRows::update_row(const std::string& key, Inputs inputs) {
-  update_by([&] {
+  update_by(internal::device_of(inputs), [&] {
     metrics_.union_.check_agreement(owner(), inputs.size());
     return observe_row(key, inputs, Order::kPositional);
   });
