@@ -48,8 +48,7 @@ struct StructuralOptions : ImageOptions<Self> {
     v("k1", k1_, "Constant of luminance, relative to data_range.");
     v("k2", k2_, "Constant of contrast, relative to data_range.");
     v("border", border_,
-      "Only windows inside the image, or the image padded by mirroring or "
-      "with zeros.");
+      "Only windows inside the image, or the image mirrored or zero-padded.");
     ImageOptions<Self>::visit(v);
   }
 };

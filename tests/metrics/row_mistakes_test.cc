@@ -57,7 +57,7 @@ class Days : public MetricBase {
   }
   template <class Batch>
   void take(Batch batch) {
-    update_by([&] { return std::move(batch); });
+    update_by(std::nullopt, [&] { return std::move(batch); });
   }
   std::string spec() const override { return "Days()"; }
   std::string rows() {
