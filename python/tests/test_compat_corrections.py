@@ -31,7 +31,7 @@ def test_commands_show_the_other_tools_value(name, capsys):
         warnings.simplefilter("ignore")
         exec(CORRECTIONS[name].command, {})
     mine, other = map(float, capsys.readouterr().out.split())
-    assert mine == pytest.approx(other, abs=1e-6)
+    assert mine == pytest.approx(other, rel=1e-6, abs=1e-6)
 
 
 def ignoring(**options):
@@ -90,6 +90,33 @@ def test_torchmetrics_own_class_is_taken_back(fresh):
     with pytest.raises(ValueError, match="expected names of .*, got 'Recal'"):
         torchmetrics.corrections(off=["Recal"])
     assert ignoring() == 0.5
+
+
+def test_conventions_are_chosen():
+    target = torch.ones(4).long()
+    assert torchmetrics.conventions() == "torchmetrics"
+    try:
+        assert torchmetrics.conventions("tally") == "tally"
+        metric = torchmetrics.AUROC(task="binary")
+        metric.update(torch.rand(4), target)
+        assert metric.compute().isnan()
+        assert torchmetrics.functional.spearman_corrcoef(torch.ones(4), torch.rand(4)).isnan()
+    finally:
+        torchmetrics.conventions("torchmetrics")
+    assert torchmetrics.functional.spearman_corrcoef(torch.ones(4), torch.rand(4)) == 0
+    with pytest.raises(ValueError, match="expected torchmetrics or tally, got 'mine'"):
+        torchmetrics.conventions("mine")
+
+
+def test_documentation_lists_all():
+    import pathlib
+
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+    rows = {}
+    for name, each in CORRECTIONS.items():
+        rows.setdefault(f"| {each.reason} | {each.tool} |\n", []).append(f"`{name}`")
+    for row, names in rows.items():
+        assert f"| {', '.join(names)} {row}" in page.read_text()
 
 
 def same_value(path, options, inputs, **tolerance):

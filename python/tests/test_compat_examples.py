@@ -19,7 +19,6 @@ LEFT_OUT = {
 
 # Documented values that are others here, and why. What is not corrected is missing yet.
 DIFFERENT = {
-    "BinaryFairness": "missing: TorchMetrics takes a group without positives for a rate of 0",
     "FleissKappa": "raters of unequal number, which docs/from_torchmetrics.md has",
     "KendallRankCorrCoef": "of two samples there is a p-value; TorchMetrics has NaN",
     "SpectralDistortionIndex": "corrected: distortions of images do not cancel each other",

@@ -32,6 +32,65 @@ def _sklearn(module, make, inputs, reference):
     return _example("from sklearn import metrics", "metrics." + reference, module, make, inputs)
 
 
+def _jiwer(make, function):
+    return _example("import jiwer", f"jiwer.{function}(['a b c d'], ['x a b c'])", "text", make,
+                    "['x a b c'], ['a b c d']")
+
+
+def _sacrebleu(make, inputs, score):
+    return _example("import sacrebleu.metrics as sacrebleu", f"sacrebleu.{score}.score / 100",
+                    "text", make, inputs)
+
+
+# The expected calibration error of scikit-learn's bins.
+_BINS = (
+    "[(true, mean, n) for (true, mean), n in zip(zip(*calibration_curve(y, p, n_bins=10)), "
+    "[n for n in numpy.histogram(p, 10, (0, 1))[0] if n])]"
+)
+
+
+def _calibration(make, scores, y):
+    """`y` are targets of the confidence p."""
+    reference = f"sum(n / len(y) * abs(true - mean) for true, mean, n in {_BINS})"
+    return _example(
+        "import numpy; from sklearn.calibration import calibration_curve; "
+        f"y, p = {y}, [1.0, 0.95]",
+        reference, "classification", make, scores,
+    )
+
+
+def _orders(make, part=""):
+    """The mean of TorchMetrics' values over all orders of rows."""
+    rows = "torch.tensor([0.5, 0.5, 0.5, 0.1]), torch.tensor([0, 0, 1, 1])"
+    mean = (
+        f"sum(float(own.{make}(x[list(o)], y[list(o)], indexes=i){part}) "
+        "for o in itertools.permutations(range(4))) / 24"
+    )
+    line = _example(
+        f"import itertools, torchmetrics.retrieval as own; x, y = {rows}; i = y * 0", mean,
+        "retrieval", make, "x, y, i",
+    )
+    return line.replace("metric.compute()", f"metric.compute(){part}")
+
+
+def _by_image(make, images):
+    """The mean of TorchMetrics' values of single images."""
+    return _example(
+        "import torchmetrics.image as own; torch.manual_seed(0); "
+        f"x, y = torch.{images}, torch.{images}",
+        f"sum(float(own.{make}(x[i:i + 1], y[i:i + 1])) for i in range(2)) / 2", "image", make,
+        "x, y",
+    )
+
+
+_OF_IMAGES = "the value is the mean of images'; TorchMetrics' of a batch depends on its size"
+
+# Two rows of four pixels, the second of which lacks a class.
+_MASKS = (
+    "[torch.nn.functional.one_hot(torch.tensor(each), 3).movedim(-1, 1) for each in "
+    "([[[0, 1, 2, 1]], [[0, 1, 1, 0]]], [[[0, 1, 2, 2]], [[0, 0, 1, 1]]])]"
+)
+
 _IGNORED = Correction(
     "a class that is ignore_index is in no average; TorchMetrics' macro average counts it as 0",
     "scikit-learn",
@@ -51,6 +110,18 @@ _SCORES = Correction(
         "average_precision_score([0, 1, 1], [-1.0, -2.0, -3.0])",
     ),
 )
+_BINNED = (
+    "with thresholds by number, a score of exactly 1 is above all others; TorchMetrics' "
+    "curve of thresholds begins at its rates instead of 0"
+)
+_OF_THREE = "[[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]]"
+_OF_TWO = "[[1.0, 1.0], [1.0, 0.3], [0.3, 1.0], [0.2, 0.2]]"
+_SURE = "a confidence of exactly 1 is in the last bin; TorchMetrics has one more for it"
+_ALIGNED = (
+    "hits are those of the alignment with the fewest edits; TorchMetrics counts the most that "
+    "lengths and distance allow"
+)
+_SMOOTHED = "what is smoothed may have no hits; TorchMetrics has 0 then"
 _ONE_CLUSTER = "one cluster on both sides is full agreement; TorchMetrics has 0"
 _ZEROS = "torch.zeros(4).long(), torch.zeros(4).long()"
 
@@ -64,6 +135,71 @@ CORRECTIONS = {
         "Retrieval" + name: _SCORES for name in ("MAP", "MRR", "Precision", "Recall")
     },
     **{
+        "Retrieval" + name: Correction(
+            "documents of equal score count for each of their orders; TorchMetrics takes one of "
+            "them", "TorchMetrics, over all orders of rows", _orders(f"Retrieval{name}()"),
+        )
+        for name in ("FallOut", "HitRate", "RPrecision")
+    },
+    "RetrievalPrecisionRecallCurve": Correction(
+        "documents of equal score count for each of their orders; TorchMetrics takes one of them",
+        "TorchMetrics, over all orders of rows",
+        _orders("RetrievalPrecisionRecallCurve()", "[0][0]"),
+    ),
+    "RetrievalRecallAtFixedPrecision": Correction(
+        "documents of equal score count for each of their orders; TorchMetrics takes one of them",
+        "TorchMetrics, over all orders of rows",
+        _orders("RetrievalPrecisionRecallCurve()", "[1][0]"),
+    ),
+    "CosineSimilarity": Correction(
+        "a row of zeros is like no other, 0; TorchMetrics has NaN for all rows", "scikit-learn",
+        _example("from sklearn.metrics.pairwise import cosine_similarity",
+                 "cosine_similarity([[0.0, 0.0]], [[1.0, 2.0]])[0, 0]", "regression",
+                 "CosineSimilarity()", "torch.zeros(1, 2), torch.tensor([[1.0, 2.0]])"),
+    ),
+    **{
+        name: Correction(
+            "variances are exact; TorchMetrics' are differences of float32 sums, and small ones "
+            "count as 0", "scikit-learn",
+            _sklearn("regression", f"{name}()",
+                     "torch.tensor([1000.001, 1000.002, 1000.004]), "
+                     "torch.tensor([1000.001, 1000.003, 1000.005])",
+                     f"{function}(torch.tensor([1000.001, 1000.003, 1000.005]).double(), "
+                     "torch.tensor([1000.001, 1000.002, 1000.004]).double())"
+                     ).replace("metrics.r2", "1 - metrics.r2" if name.startswith("Rel") else
+                               "metrics.r2"),
+        )
+        for name, function in (
+            ("ExplainedVariance", "explained_variance_score"), ("R2Score", "r2_score"),
+            ("RelativeSquaredError", "r2_score"),
+        )
+    },
+    "BLEUScore": Correction(
+        _SMOOTHED, "sacrebleu",
+        _sacrebleu("BLEUScore(smooth=True)", "['a b c d'], [['a b c e']]",
+                   "BLEU(smooth_method='add-k', smooth_value=1, tokenize='none')"
+                   ".corpus_score(['a b c d'], [['a b c e']])"),
+    ),
+    "SacreBLEUScore": Correction(
+        "of references as close in length the shorter one counts, where TorchMetrics takes the "
+        "first; " + _SMOOTHED, "sacrebleu",
+        _sacrebleu("SacreBLEUScore(n_gram=1)", "['a b c'], [['a b c d', 'a b']]",
+                   "BLEU(max_ngram_order=1).corpus_score(['a b c'], [['a b c d'], ['a b']])"),
+    ),
+    "SpectralAngleMapper": Correction(
+        "the angle between equal pixels is 0; TorchMetrics has what rounding leaves", "NumPy",
+        _example("import numpy; torch.manual_seed(0); x = torch.rand(1, 3, 16, 16)",
+                 "float(numpy.arccos(1.0))", "image", "SpectralAngleMapper()", "x, x"),
+    ),
+    "RelativeAverageSpectralError": Correction(
+        "means of windows are means; TorchMetrics divides them by the area of the window again, "
+        "and averages maps over images first", "TorchMetrics, of one image over that area",
+        _example("import torchmetrics.image as own; torch.manual_seed(0); "
+                 "x, y = torch.rand(2, 1, 3, 24, 24)",
+                 "float(own.RelativeAverageSpectralError()(x, y)) / 64", "image",
+                 "RelativeAverageSpectralError()", "x, y"),
+    ),
+    **{
         name: Correction(
             "of one class alone it is 0; TorchMetrics has 1 or -1", "scikit-learn",
             _sklearn("classification", f"{name}({options})", f"{ones}, {ones}",
@@ -76,11 +212,50 @@ CORRECTIONS = {
         )
     },
     "BinaryAUROC": Correction(
-        "with thresholds by number, a score of exactly 1 is above all others; TorchMetrics' "
-        "curve of thresholds begins at its rates instead of 0", "scikit-learn",
+        _BINNED, "scikit-learn",
         _sklearn("classification", "BinaryAUROC(thresholds=5)",
                  "torch.tensor([1.0, 1.0, 0.3, 0.2]), torch.tensor([1, 0, 1, 0])",
                  "roc_auc_score([1, 0, 1, 0], [1.0, 1.0, 0.3, 0.2])"),
+    ),
+    "MulticlassAUROC": Correction(
+        _BINNED, "scikit-learn",
+        _sklearn("classification", "MulticlassAUROC(num_classes=3, thresholds=11)",
+                 f"torch.tensor({_OF_THREE}), torch.tensor([0, 1, 1, 2])",
+                 f"roc_auc_score([0, 1, 1, 2], {_OF_THREE}, multi_class='ovr')"),
+    ),
+    "MultilabelAUROC": Correction(
+        _BINNED, "scikit-learn",
+        _sklearn("classification", "MultilabelAUROC(num_labels=2, thresholds=11)",
+                 f"torch.tensor({_OF_TWO}), torch.tensor([[1, 0], [0, 1], [1, 1], [0, 0]])",
+                 f"roc_auc_score([[1, 0], [0, 1], [1, 1], [0, 0]], {_OF_TWO})"),
+    ),
+    "BinaryCalibrationError": Correction(
+        _SURE, "scikit-learn",
+        _calibration("BinaryCalibrationError(n_bins=10)",
+                     "torch.tensor([1.0, 0.95]), torch.tensor([0, 1])", "[0, 1]"),
+    ),
+    "MulticlassCalibrationError": Correction(
+        _SURE, "scikit-learn",
+        _calibration("MulticlassCalibrationError(num_classes=2, n_bins=10)",
+                     "torch.tensor([[1.0, 0.0], [0.05, 0.95]]), torch.tensor([1, 1])", "[0, 1]"),
+    ),
+    "MatchErrorRate": Correction(
+        _ALIGNED, "jiwer", _jiwer("MatchErrorRate()", "mer"),
+    ),
+    "WordInfoLost": Correction(_ALIGNED, "jiwer", _jiwer("WordInfoLost()", "wil")),
+    "WordInfoPreserved": Correction(_ALIGNED, "jiwer", _jiwer("WordInfoPreserved()", "wip")),
+    "CHRFScore": Correction(
+        "n-grams of references that have nothing in common with their text count; TorchMetrics "
+        "drops them", "sacrebleu",
+        _sacrebleu("CHRFScore()", "['the cat', 'zzz'], [['the cat sat'], ['dog hill']]",
+                   "CHRF(word_order=2, eps_smoothing=True)"
+                   ".corpus_score(['the cat', 'zzz'], [['the cat sat', 'dog hill']])"),
+    ),
+    "TranslationEditRate": Correction(
+        "an empty text needs as many edits as its reference has words; TorchMetrics counts none",
+        "sacrebleu",
+        _sacrebleu("TranslationEditRate()", "[''], [['a b']]",
+                   "TER().corpus_score([''], [['a b']])"),
     ),
     "MultilabelRankingLoss": Correction(
         "labels of equal score are ordered wrongly; TorchMetrics goes by their order",
@@ -106,6 +281,29 @@ CORRECTIONS = {
         _sklearn("clustering", "AdjustedRandScore()",
                  "torch.arange(100000) % 9, torch.arange(100000) // 2 % 9",
                  "adjusted_rand_score(torch.arange(100000) % 9, torch.arange(100000) // 2 % 9)"),
+    ),
+    "GeneralizedDiceScore": Correction(
+        "the weights of an image depend on it alone; TorchMetrics' on the whole batch where an "
+        "image lacks a class", "MONAI, image by image",
+        _example("from monai.metrics import compute_generalized_dice as dice; "
+                 f"x, y = {_MASKS}", "float(torch.cat([dice(x[i:i + 1], y[i:i + 1], "
+                 "sum_over_classes=True) for i in range(2)]).mean())", "segmentation",
+                 "GeneralizedDiceScore(num_classes=3)", "x, y"),
+    ),
+    "MultiScaleStructuralSimilarityIndexMeasure": Correction(
+        "windows lie within the image; TorchMetrics' reach over its border", "pytorch-msssim",
+        _example("from pytorch_msssim import ms_ssim; torch.manual_seed(0); "
+                 "x = torch.rand(1, 1, 176, 176); y = 0.7 * x + 0.3 * torch.rand_like(x)",
+                 "float(ms_ssim(x, y, data_range=1.0))", "image",
+                 "MultiScaleStructuralSimilarityIndexMeasure(data_range=1.0)", "x, y"),
+    ),
+    "PeakSignalNoiseRatioWithBlockedEffect": Correction(
+        _OF_IMAGES, "TorchMetrics, image by image",
+        _by_image("PeakSignalNoiseRatioWithBlockedEffect(data_range=1.0)", "rand(2, 1, 16, 16)"),
+    ),
+    "SpectralDistortionIndex": Correction(
+        _OF_IMAGES, "TorchMetrics, image by image",
+        _by_image("SpectralDistortionIndex()", "rand(2, 3, 16, 16)"),
     ),
     "HausdorffDistance": Correction(
         "distances between pixels are Euclidean in masks of any shape; TorchMetrics' are wrong "
@@ -166,12 +364,18 @@ def warns():
     return _warns
 
 
-def _applies(metric, name):
+def applies(metric):
+    """Whether the options of a metric lead to other values."""
+    name = metric._real.__name__
+    if name not in CORRECTIONS:
+        return False
     if CORRECTIONS[name] is _IGNORED:
         ignored = metric.ignore_index
         inside = ignored is not None and 0 <= ignored < metric.num_classes
         return inside and metric.average == "macro"
-    if name == "BinaryAUROC":  # a list of thresholds is left to TorchMetrics
+    if name == "BLEUScore":
+        return metric.smooth
+    if name.endswith("AUROC"):  # a list of thresholds is left to TorchMetrics
         return metric.thresholds is not None and not metric._has_own_thresholds
     return True
 
@@ -179,7 +383,7 @@ def _applies(metric, name):
 def warn_of(metric):
     """Says once for each class that a value is corrected."""
     name = metric._real.__name__
-    if not _warns or name in _warned or not _applies(metric, name):
+    if not _warns or name in _warned or not applies(metric):
         return
     _warned.add(name)
     each = CORRECTIONS[name]

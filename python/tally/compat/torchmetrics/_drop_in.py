@@ -50,11 +50,10 @@ class DropIn(TakesInputs, Shared):
     # Whether update() and compute() are Tally's, and no subclass has its own.
     _is_whole = True
 
-    # Whether values that are undefined are TorchMetrics' of the states that it would have.
-    _has_states = False
-
-    # Whether it is one of counts, of which there may be none.
-    _is_count = False
+    # When values are TorchMetrics' of the states that it would have, and whether those of
+    # single batches may be.
+    _asked = _undefined.NEVER
+    _looks_at_batches = False
 
     # Whether one element of a result has no dimension.
     _squeezes = True
@@ -84,16 +83,19 @@ class DropIn(TakesInputs, Shared):
             )
         for name in self._defaults:
             delattr(self, name)
+        their_defaults = dict(self._defaults)
         given = arguments_of(self._real, args, kwargs)
         fields["_given"] = (args, kwargs)
         fields["_tally_options"] = self._options_of(given)
         fields["_has_own_thresholds"] = isinstance(given.get("thresholds"), (list, Tensor))
         fields["_persistent"] = {_STATE: False}
         fields["_reductions"] = {_STATE: self._merged}
-        fields["_may_ignore_all"] = self._is_count and self.ignore_index is not None
+        fields["_asked"] = _undefined.when(self)
+        fields["_looks_at_batches"] = _undefined.may_lack_in_batches(self)
         self._make()
         self._sign()
         fields["_defaults"] = OwnStates({_STATE: self._tally._held.serialize()})
+        fields["_their_defaults"] = their_defaults
 
     def _sign(self):
         """What collections take keywords by."""
@@ -186,7 +188,9 @@ class DropIn(TakesInputs, Shared):
             value = self._carefully(self._tally.forward, args, kwargs)
         fields["_update_count"] += 1
         value = self._given_out(value)
-        if self._has_states or (fields["_may_ignore_all"] and _undefined.has_nan(value)):
+        if self._looks_at_batches and (
+            self._asked != _undefined.IF_UNDEFINED or _undefined.is_undefined(value)
+        ):
             value = _undefined.value_of_batch(self, value, args, kwargs)
         fields["_forward_cache"] = value
         return value
@@ -216,15 +220,15 @@ class DropIn(TakesInputs, Shared):
         syncs = self._to_sync and not self._is_synced and self._is_distributed()
         if self._is_corrected:
             _corrections.warn_of(self)
-        if self._has_states:
+        if self._asked > _undefined.IF_UNDEFINED:
             with self._synced(syncs):
                 value = self._value(None if syncs else False)
                 value = _undefined.value_of_states(self, value)
         else:
             value = self._value(syncs)
-            if self._is_count and _undefined.has_nan(value):
+            if self._asked and _undefined.is_undefined(value):
                 with self._synced(syncs):
-                    value = _undefined.value_of_counts(self, value)
+                    value = _undefined.value_of_states(self, value)
         if self.compute_with_cache:
             fields["_computed"] = value
         return value
@@ -317,8 +321,6 @@ def drop_in(real):
         "_guesses": ".classification" in real.__module__,
         "__signature__": without_self(real.__init__),
         "_is_corrected": name in _corrections.CORRECTIONS,
-        "_is_count": name in _undefined.COUNTS,
-        "_has_states": name in _undefined.CLASSES,
         **_table.METHODS.get(name, {}),
     }
     if name in _results.RESULTS:

@@ -9,7 +9,7 @@ import torch
 import torchmetrics.functional
 
 from tally import functional
-from tally.compat.torchmetrics import _corrections
+from tally.compat.torchmetrics import _conventions, _corrections
 from tally.compat.torchmetrics._fitting import known_options, takes, without_self
 from tally.compat.torchmetrics._inputs import REFUSED
 from tally.compat.torchmetrics._names import here
@@ -89,7 +89,7 @@ def _needs_torchmetrics(inputs, is_corrected):
 
 
 @functools.lru_cache(maxsize=128, typed=True)
-def _kept_metric(cls, thread, device, dtype, **options):
+def _kept_metric(cls, thread, device, dtype, conventions, **options):
     """Construction costs more than the rest: a metric for each thread and its options."""
     return _new_metric(cls, device, options)
 
@@ -106,7 +106,7 @@ def _metric(cls, inputs, options):
     device = devices[0] if devices else torch.device("cpu")
     if all(each is None or isinstance(each, (str, int, float)) for each in options.values()):
         thread, dtype = threading.get_ident(), torch.get_default_dtype()
-        return _kept_metric(cls, thread, device, dtype, **options)
+        return _kept_metric(cls, thread, device, dtype, _conventions.conventions(), **options)
     return _new_metric(cls, device, options)
 
 

@@ -5,7 +5,7 @@ Classes that are not in the table below have the same results.
 
 import torch
 
-from tally.compat.torchmetrics import _detection
+from tally.compat.torchmetrics import _conventions, _detection, _their_states
 
 RETRIEVAL = (
     "RetrievalAUROC", "RetrievalFallOut", "RetrievalHitRate", "RetrievalMAP", "RetrievalMRR",
@@ -125,6 +125,27 @@ def of_own_dtype(metric, value):
     return value.to(metric._dtype)
 
 
+def values(metric, value):
+    """The same, and a list where there is none."""
+    return of_own_dtype(metric, value) if value.numel() else []
+
+
+def zero_agreement(metric, value):
+    """TorchMetrics has 0 where all is of one category, and where no event is."""
+    return value if _conventions.are_tallys() else value.nan_to_num(0.0)
+
+
+def concordance(metric, value):
+    """TorchMetrics has NaN for constants."""
+    if _conventions.are_tallys() or not bool((value == 0).any()):
+        return value
+    moments = _their_states.moments_of(metric._tally.metric_state)
+    if moments is None:
+        return value
+    constant = (moments["squares_preds"] == 0) | (moments["squares_target"] == 0)
+    return value.masked_fill(constant.reshape(value.shape) & (value == 0), torch.nan)
+
+
 def distances(metric, value):
     """One by one as int32."""
     return value.int() if metric.reduction in (None, "none") else value
@@ -132,11 +153,14 @@ def distances(metric, value):
 
 def zero_union(metric, value):
     """TorchMetrics has -1 for a class that never occurs."""
-    return value.nan_to_num(-1.0)
+    return value if _conventions.are_tallys() else value.nan_to_num(-1.0)
 
 
 RESULTS = {
-    "CatMetric": of_own_dtype,
+    "CatMetric": values,
+    "ConcordanceCorrCoef": concordance,
+    "CriticalSuccessIndex": zero_agreement,
+    "FleissKappa": zero_agreement,
     "EditDistance": distances,
     "MeanIoU": zero_union,
     "BinaryFairness": fairness,

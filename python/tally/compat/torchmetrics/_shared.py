@@ -3,14 +3,15 @@
 import torchmetrics
 from torchmetrics.utilities.exceptions import TorchMetricsUserError
 
+from tally.compat.torchmetrics._as_theirs import TheirStates
 from tally.compat.torchmetrics._states import STATE
 from tally.compat.torchmetrics._subclasses import AddedStates
 
 # What is made anew for a copy.
-_OWN = ("_update_signature",)
+_OWN = ("_update_signature", "_theirs")
 
 
-class Shared(AddedStates):
+class Shared(AddedStates, TheirStates):
     """What is accumulated, shared with others as TorchMetrics shares it."""
 
     # ---- ranks
@@ -63,6 +64,11 @@ class Shared(AddedStates):
                 "Expected incoming state to be a dict or an instance of Metric but got "
                 f"{type(incoming_state)}"
             )
+        if type(incoming_state) is self._real:
+            self._go_on_with({}, "merge_state")
+            self._reduce_states(incoming_state.metric_state)
+            self._update_count += incoming_state._update_count
+            return
         if type(incoming_state) is not type(self):
             raise ValueError(
                 f"Expected incoming state to be an instance of {self.__class__.__name__} but "
@@ -76,6 +82,10 @@ class Shared(AddedStates):
         self.__dict__["_update_count"] = count
 
     def _reduce_states(self, incoming_state):
+        if STATE not in incoming_state:
+            self._go_on_with({}, "merge_state")
+            self._reduce_states(incoming_state)
+            return
         self._merge_added(incoming_state, self._update_count)
         own = self._tally.clone()
         self._tally._set_state(incoming_state[STATE])

@@ -7,7 +7,7 @@ other results are in _results.py.
 import torch
 import torchmetrics
 
-from tally.compat.torchmetrics import _detection, _features, _images
+from tally.compat.torchmetrics import _conventions, _detection, _features, _images
 from tally.compat.torchmetrics._results import RETRIEVAL
 
 # Not in TorchMetrics' place: wrappers are left to it, around metrics of either kind, and
@@ -163,6 +163,22 @@ def by_classes(per_class, num_classes, **others):
     return per_class and num_classes is not None
 
 
+def none_ignored(ignore_index, **others):
+    """Whether every position counts: TorchMetrics takes those that do not as right."""
+    return ignore_index is None or _conventions.are_tallys()
+
+
+def no_micro_of_thresholds(thresholds, average=None, **others):
+    """Whether a curve is of each class, or exact."""
+    return average != "micro" or thresholds is None
+
+
+def zeros_of_queries(empty_target_action, top_k, **others):
+    """Whether a query that lacks a kind of documents is 0, and no order of equals is chosen."""
+    is_zero = empty_target_action == "neg" and top_k is None
+    return is_zero or _conventions.are_tallys()
+
+
 # Classes that are Tally's for some arguments only, by the arguments' names; for others
 # they are TorchMetrics'.
 ONLY_WITH = {
@@ -170,8 +186,14 @@ ONLY_WITH = {
     "DunnIndex": is_norm,
     "ExtendedEditDistance": one_score,
     "MeanIoU": by_classes,
+    "MulticlassExactMatch": none_ignored,
+    "MulticlassPrecisionRecallCurve": no_micro_of_thresholds,
+    "MulticlassROC": no_micro_of_thresholds,
+    "MultilabelCoverageError": none_ignored,
+    "MultilabelExactMatch": none_ignored,
     "PermutationInvariantTraining": scores_by_name,
     "ROUGEScore": own_tokens,
+    "RetrievalAUROC": zeros_of_queries,
     "SacreBLEUScore": known_tokens,
     "TranslationEditRate": one_score,
     **_images.ONLY_WITH,

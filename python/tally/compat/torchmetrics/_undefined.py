@@ -6,16 +6,18 @@ TorchMetrics' because its code is what runs. Everywhere else the value is Tally'
 
 import torch
 
-# Of one or more thresholds or points of curves, conventions choose.
+from tally.compat.torchmetrics import _conventions, _corrections, _their_states
+
+# Of one or more thresholds or points of curves conventions choose.
 _ALWAYS = (
     "EER", "LogAUC", "PrecisionAtFixedRecall", "RecallAtFixedPrecision",
     "SensitivityAtSpecificity", "SpecificityAtSensitivity",
 )
-_IF_UNDEFINED = ("AUROC", "AveragePrecision", "PrecisionRecallCurve", "ROC")
 _KINDS = ("Binary", "Multiclass", "Multilabel")
+_OF_CURVES = {kind + name for kind in _KINDS for name in _ALWAYS}
 
 # Counts, of which there may be none at all.
-COUNTS = {
+_COUNTS = {
     kind + name
     for kind in _KINDS
     for name in (
@@ -25,44 +27,75 @@ COUNTS = {
     )
 }
 
+# Those of which some means are over the classes or labels that TorchMetrics chooses.
+_RATES = {
+    kind + name
+    for kind in _KINDS
+    for name in (
+        "Accuracy", "F1Score", "FBetaScore", "HammingDistance", "NegativePredictiveValue",
+        "Precision", "Recall", "Specificity",
+    )
+}
+
+# Others that are undefined of one sample, or of constants.
+_OTHERS = {
+    "ExplainedVariance", "R2Score", "RelativeSquaredError", "RetrievalRecallAtFixedPrecision",
+    "SpearmanCorrCoef",
+}
+
+# Of texts, which may have no words to find.
+_OF_WORDS = {"CharErrorRate", "WordErrorRate"}
+
 # Curves of which the mean is asked for.
 _AVERAGED = ("MulticlassPrecisionRecallCurve", "MulticlassROC")
 
-ALWAYS = {kind + name for kind in _KINDS for name in _ALWAYS}
-CLASSES = ALWAYS | {
-    kind + name for kind in _KINDS for name in _IF_UNDEFINED
-}
+# When TorchMetrics' compute is asked: never, if a value is undefined, if some class may
+# lack samples, or always.
+NEVER, IF_UNDEFINED, IF_CLASSES_LACK, ALWAYS = range(4)
 
 
-def _of_histogram(state):
-    """[classes, 2, bins] as TorchMetrics' confusion matrices at each threshold."""
-    above = state.flip(-1).cumsum(-1).flip(-1)[..., 1:-1]
-    negative, positive = above.unbind(1)
-    no, yes = state[..., :-1].sum(-1).unsqueeze(-1).unbind(1)
-    matrix = torch.stack([no - negative, negative, yes - positive, positive], -1)
-    return matrix.unflatten(-1, (2, 2)).transpose(0, 1)
+def when(metric):
+    """Which of these a metric's options mean."""
+    name = metric._real.__name__
+    if _conventions.are_tallys():
+        return NEVER
+    if name in _OF_WORDS or (name == "MultilabelJaccardIndex" and _averages_labels(metric)):
+        return ALWAYS
+    if name.endswith("StatScores") and metric.multidim_average == "samplewise":
+        return ALWAYS  # one sample has no dimension
+    if name in _OF_CURVES or name == "BinaryFairness":  # groups without positives are 0
+        return ALWAYS
+    if name in _their_states.CURVES:
+        return IF_CLASSES_LACK
+    if name in _RATES and _goes_by_choice(metric, name):
+        return IF_UNDEFINED if _corrections.applies(metric) else ALWAYS
+    return IF_UNDEFINED if name in _COUNTS or name in _OTHERS else NEVER
 
 
-def states_of_curves(metric):
-    """TorchMetrics' states; None where scores are not kept one by one."""
-    state, name = metric._tally.metric_state, metric._real.__name__
-    is_micro = name.startswith("Multiclass") and getattr(metric, "average", None) == "micro"
-    if metric.thresholds is not None:
-        counts = state["histogram"]
-        if counts is None or is_micro:  # TorchMetrics' states of those have no right shape
-            return None if is_micro else {}
-        matrix = _of_histogram(counts)
-        return {"confmat": matrix.squeeze(1) if name.startswith("Binary") else matrix}
-    preds, target = state["preds"], state["target"]
-    if preds is None or state["score_runs"] is not None:
-        return {} if state["score_runs"] is None else None
-    target = target.long()
-    if name.startswith("Multilabel") and metric.ignore_index is not None:
-        target = target.masked_fill(target == 2, metric.ignore_index)
-    if is_micro:
-        target = torch.nn.functional.one_hot(target, metric.num_classes).flatten()
-        preds = preds.flatten()
-    return {"preds": [preds], "target": [target]}
+def _goes_by_choice(metric, name):
+    """Whether a mean is over classes, labels or samples that TorchMetrics chooses."""
+    if metric.multidim_average == "samplewise":
+        return True
+    if name == "MulticlassHammingDistance" and metric.average in (None, "none"):
+        return True  # a class that never occurs is 1, the worst
+    if name.startswith("Multiclass"):
+        return metric.top_k > 1 and metric.average == "macro"
+    return name.startswith("Multilabel") and _averages_labels(metric)
+
+
+def _averages_labels(metric):
+    """Whether a mean is of labels that may have no weight, or no position that counts."""
+    has_ignored = metric.average == "macro" and metric.ignore_index is not None
+    return has_ignored or metric.average == "weighted"
+
+
+def may_lack_in_batches(metric):
+    """Whether a value of a batch is looked at: of counts only if rows may be ignored."""
+    asked = metric._asked
+    is_count = metric._real.__name__ in _COUNTS
+    return bool(asked) and (
+        asked != IF_UNDEFINED or not is_count or metric.ignore_index is not None
+    )
 
 
 def _lacks_some(target, classes, ignored):
@@ -81,25 +114,30 @@ def _labels_lack_some(target):
     )
 
 
-def has_nan(value):
-    """Whether a part of a result is NaN."""
+def is_undefined(value):
+    """Whether a part of a result is NaN or infinite."""
     if isinstance(value, torch.Tensor):
         if not value.ndim:
             number = value.item()
-            return number != number
-        return value.is_floating_point() and bool(value.isnan().any())
+            return number - number != 0
+        return value.is_floating_point() and not bool(value.isfinite().all())
     if isinstance(value[0], list):  # by class
         return any(
-            bool(torch.cat([row.reshape(-1) for row in each]).isnan().any()) for each in value
+            not bool(torch.cat([row.reshape(-1) for row in each]).isfinite().all())
+            for each in value
         )
-    return any(map(has_nan, value))
+    return any(map(is_undefined, value))
 
 
-def _is_undefined(metric, value):
+def _is_decided(metric, value):
     """Whether conventions decide a value; None where that is up to the classes that occur."""
     name, average = metric._real.__name__, metric.__dict__.get("average")
-    if name in ALWAYS or (name in _AVERAGED and average == "macro") or has_nan(value):
+    if metric._asked == ALWAYS or (name in _AVERAGED and average == "macro"):
         return True
+    if is_undefined(value):
+        return True
+    if metric._asked == IF_UNDEFINED:
+        return False
     if name.endswith(("AUROC", "AveragePrecision")) and metric._has_own_thresholds:
         return True
     return None if average in ("macro", "weighted") else False
@@ -111,84 +149,109 @@ def _lacks_classes(metric, target):
     return _lacks_some(target, metric.num_classes, metric.ignore_index)
 
 
-def _state_lacks_classes(metric):
-    state = metric._tally.metric_state
+def _state_lacks_classes(metric, state):
     if state["histogram"] is not None:
         return bool((state["histogram"].sum(-1) == 0).any())
     return state["target"] is not None and _lacks_classes(metric, state["target"])
 
 
-def _has_nan_scores(state):
+def _has_nan_inputs(metric, state):
     """Whether values are NaN for that."""
-    if state["histogram"] is not None:
+    name = metric._real.__name__
+    if state.get("histogram") is not None:
         return bool(state["histogram"][..., -1].any())
-    return state["preds"] is not None and bool(state["preds"].isnan().any())
+    if state.get("preds") is not None:
+        return bool(state["preds"].isnan().any())
+    if name in _RATES or "nans" in state:
+        counts = [state[each] for each in ("counts", "samples") if state.get(each) is not None]
+        if "nans" in state:
+            return bool(torch.as_tensor(state["nans"]).any())
+        if name.startswith("Multiclass"):
+            return any(bool(each[..., -2].any()) for each in counts)
+        return any(bool(each[..., -1, :].any()) for each in counts)
+    return False
 
 
 def _own(metric):
-    """TorchMetrics' object of the same arguments."""
+    """TorchMetrics' object of the same arguments, without data."""
+    kept = metric.__dict__.get("_theirs")
+    if kept is not None and kept[1:] == (metric._dtype, metric._device):
+        kept[0].reset()
+        return kept[0]
     args, kwargs = metric._given
     own = metric._real(*args, **kwargs)
     if metric._dtype != own._dtype:
         own.set_dtype(metric._dtype)
-    return own.to(metric._device)
+    own.validate_args = False  # what it is given Tally has taken
+    own = own.to(metric._device)
+    metric.__dict__["_theirs"] = (own, metric._dtype, metric._device)
+    return own
 
 
-def value_of_counts(metric, value):
-    """The value of counts, which is NaN: TorchMetrics' of none, if there are none."""
-    states = metric._tally.metric_state.values()
-    if any(state is not None and bool(state.any()) for state in states):
-        return value
-    if metric.__dict__.get("multidim_average") == "samplewise" and metric._update_count:
-        return value
-    return _computed(metric, _own(metric))
+def _nothing(state):
+    """Whether nothing has been counted."""
+    return not any(each is not None and bool(each.any()) for each in state.values())
 
 
-def _computed(metric, own):
+def _of_states(metric, states):
+    own = _own(metric)
+    for name, state in states.items():
+        setattr(own, name, state)
     own._update_count, own._to_sync = metric._update_count, False
     return own.compute() if metric._squeezes else own.compute.__wrapped__()
 
 
+def _chosen(metric, value, theirs):
+    """Of corrected values only those that are undefined."""
+    if metric._real.__name__ not in _RATES or not _corrections.applies(metric):
+        return theirs
+    return torch.where(value.isfinite(), value, theirs) if value.shape == theirs.shape else value
+
+
 def value_of_states(metric, value):
     """The value of what is accumulated: `value`, if nothing is undefined in it."""
-    decided = _is_undefined(metric, value)
+    state = metric._tally.metric_state
+    decided = _is_decided(metric, value)
     if decided is None:
-        decided = _state_lacks_classes(metric)
-    if not decided or _has_nan_scores(metric._tally.metric_state):
+        decided = _state_lacks_classes(metric, state)
+    if not decided or _has_nan_inputs(metric, state):
         return value
-    states = states_of_curves(metric)
+    states = _their_states.states_of(metric)
+    if states is None and metric._asked == IF_UNDEFINED and _nothing(state):
+        states = {}
     if states is None:
         return value
-    own = _own(metric)
-    for name, state in states.items():
-        setattr(own, name, state)
     try:
-        return _computed(metric, own)
+        return _chosen(metric, value, _of_states(metric, states))
     except IndexError:  # a label without a counted position
         return value
 
 
 def value_of_batch(metric, value, args, kwargs):
-    """The value of a batch, of curves, or NaN of counts; over ranks, if all give theirs."""
+    """The value of a batch; over ranks, if all give theirs."""
     inputs = args
-    if kwargs or len(args) != 2 or not all(isinstance(each, torch.Tensor) for each in args):
+    if metric._real.__name__ in _OF_WORDS:
+        target = metric._in_order(args, kwargs)[1]
+        if any(each.strip() for each in ([target] if isinstance(target, str) else target)):
+            return value
+        own = _own(metric)
+        own._to_sync = metric.dist_sync_on_step
+        own.update(*args, **kwargs)
+        return own.compute()
+    if kwargs or not all(isinstance(each, torch.Tensor) for each in args):
         inputs = metric._in_order(args, kwargs)
-    preds, target = inputs
-    if metric._has_states:
-        decided = _is_undefined(metric, value)
-        if decided is None:  # targets of other ranks are not here
-            decided = metric.dist_sync_on_step or _lacks_classes(metric, target)
-    else:
-        decided = metric.dist_sync_on_step or bool((target == metric.ignore_index).all())
+    preds, target, *groups = inputs
+    decided = _is_decided(metric, value)
+    if decided is None:  # targets of other ranks are not here
+        decided = metric.dist_sync_on_step or _lacks_classes(metric, target)
     # Over ranks all give theirs, or none: NaN here is not known there.
-    has_nan_scores = metric._has_states and not metric.dist_sync_on_step
-    if not decided or (has_nan_scores and bool(preds.isnan().any())):
+    if not decided or (not metric.dist_sync_on_step and bool(preds.isnan().any())):
         return value
     own = _own(metric)
-    own.validate_args = False  # Tally has taken them
     own._to_sync = metric.dist_sync_on_step
     try:
-        own.update(preds, target.long())
-        return own.compute()
+        is_whole = metric._guesses and target is not None
+        own.update(preds, target.long() if is_whole else target, *groups)
+        return _chosen(metric, value, own.compute())
     except IndexError:
         return value
