@@ -121,7 +121,10 @@ _ALIGNED = (
     "hits are those of the alignment with the fewest edits; TorchMetrics counts the most that "
     "lengths and distance allow"
 )
-_SMOOTHED = "what is smoothed may have no hits; TorchMetrics has 0 then"
+_SMOOTHED = (
+    "of references as close in length the shorter one counts, where TorchMetrics takes the "
+    "first; what is smoothed may have no hits, where it has 0"
+)
 _ONE_CLUSTER = "one cluster on both sides is full agreement; TorchMetrics has 0"
 _ZEROS = "torch.zeros(4).long(), torch.zeros(4).long()"
 
@@ -181,8 +184,7 @@ CORRECTIONS = {
                    ".corpus_score(['a b c d'], [['a b c e']])"),
     ),
     "SacreBLEUScore": Correction(
-        "of references as close in length the shorter one counts, where TorchMetrics takes the "
-        "first; " + _SMOOTHED, "sacrebleu",
+        _SMOOTHED, "sacrebleu",
         _sacrebleu("SacreBLEUScore(n_gram=1)", "['a b c'], [['a b c d', 'a b']]",
                    "BLEU(max_ngram_order=1).corpus_score(['a b c'], [['a b c d'], ['a b']])"),
     ),
@@ -274,6 +276,11 @@ CORRECTIONS = {
         _ONE_CLUSTER, "scikit-learn",
         _sklearn("clustering", "AdjustedMutualInfoScore()", _ZEROS,
                  "adjusted_mutual_info_score([0, 0, 0, 0], [0, 0, 0, 0])"),
+    ),
+    "VMeasureScore": Correction(
+        "of clusterings that share nothing it is 0; TorchMetrics has 1", "scikit-learn",
+        _sklearn("clustering", "VMeasureScore()", "torch.arange(4) % 2, torch.arange(4) // 2",
+                 "v_measure_score([0, 0, 1, 1], [0, 1, 0, 1])"),
     ),
     "AdjustedRandScore": Correction(
         "numbers of pairs are exact; TorchMetrics' overflow from some ten thousand samples on",
@@ -373,8 +380,6 @@ def applies(metric):
         ignored = metric.ignore_index
         inside = ignored is not None and 0 <= ignored < metric.num_classes
         return inside and metric.average == "macro"
-    if name == "BLEUScore":
-        return metric.smooth
     if name.endswith("AUROC"):  # a list of thresholds is left to TorchMetrics
         return metric.thresholds is not None and not metric._has_own_thresholds
     return True

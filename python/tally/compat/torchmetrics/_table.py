@@ -187,6 +187,7 @@ ONLY_WITH = {
     "ExtendedEditDistance": one_score,
     "MeanIoU": by_classes,
     "MulticlassExactMatch": none_ignored,
+    "MulticlassEER": no_micro_of_thresholds,
     "MulticlassPrecisionRecallCurve": no_micro_of_thresholds,
     "MulticlassROC": no_micro_of_thresholds,
     "MultilabelCoverageError": none_ignored,

@@ -61,8 +61,11 @@ def when(metric):
         return NEVER
     if name in _OF_WORDS or (name == "MultilabelJaccardIndex" and _averages_labels(metric)):
         return ALWAYS
-    if name.endswith("StatScores") and metric.multidim_average == "samplewise":
-        return ALWAYS  # one sample has no dimension
+    if name.endswith("StatScores") and (
+        metric.multidim_average == "samplewise"  # one sample has no dimension
+        or metric.__dict__.get("average") == "weighted"  # by no weight at all: NaN
+    ):
+        return ALWAYS
     if name in _OF_CURVES or name == "BinaryFairness":  # groups without positives are 0
         return ALWAYS
     if name in _their_states.CURVES:
