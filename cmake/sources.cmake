@@ -228,6 +228,7 @@ set(TALLY_METRICS_HEADERS
     metrics/core/in_use.h
     metrics/core/input_calls.h
     metrics/core/input_conversion.h
+    metrics/core/input_device.h
     metrics/core/input_order.h
     metrics/core/metric_of_inl.h
     metrics/core/metric_traits.h
@@ -236,6 +237,7 @@ set(TALLY_METRICS_HEADERS
     metrics/core/option_text.h
     metrics/core/sources.h
     metrics/core/spec_text.h
+    metrics/core/state_device.h
     metrics/core/state_rows.h
     metrics/curve_area.h
     metrics/detection/box_overlaps.h
@@ -582,8 +584,8 @@ set(TALLY_METRICS_SOURCES
     metrics/common/text_key.cc
     metrics/compositional.cc
     metrics/core/accumulation.cc
-    metrics/core/accumulation_device.cc
     metrics/core/accumulation_sync.cc
+    metrics/core/accumulation_transfer.cc
     metrics/core/shared_work.cc
     metrics/core/sorted_rows.cc
     metrics/core/sources.cc

@@ -12,6 +12,11 @@
 namespace tally::losses {
 namespace {
 
+void append_tensors(const InputRef& input, std::vector<at::Tensor>& tensors) {
+  input.visit_tensors(
+      [&](const at::Tensor& tensor) { tensors.push_back(tensor); });
+}
+
 /// Whether all parts but the value itself are counts, which have no gradient.
 bool is_value_with_counts(const Results& results) {
   if (results.size() == 1) return true;
@@ -89,14 +94,14 @@ MetricLossImpl::MetricLossImpl(std::unique_ptr<Metric> metric,
 
 at::Tensor MetricLossImpl::forward_inputs(Inputs inputs) {
   std::vector<at::Tensor> tensors;
-  for (const InputRef& input : inputs) input.append_tensors(tensors);
+  for (const InputRef& input : inputs) append_tensors(input, tensors);
   return loss_of([&] { return metric_->forward_inputs(inputs); },
                  std::move(tensors));
 }
 
 at::Tensor MetricLossImpl::forward_inputs(NamedInputs inputs) {
   std::vector<at::Tensor> tensors;
-  for (const NamedInput& input : inputs) input.value().append_tensors(tensors);
+  for (const NamedInput& input : inputs) append_tensors(input.value(), tensors);
   return loss_of([&] { return metric_->forward_inputs(inputs); },
                  std::move(tensors));
 }

@@ -284,25 +284,23 @@ Results MetricCollection::compute_row(internal::StateRows& rows,
 }
 
 void MetricCollection::update_inputs(Inputs given) {
-  update_by(internal::device_of(given),
-            [&] { return observe_positional(given); });
+  update_by(given, [&] { return observe_positional(given); });
 }
 
 void MetricCollection::update_inputs(NamedInputs given) {
-  update_by(internal::device_of(given), [&] { return observe_named(given); });
+  update_by(given, [&] { return observe_named(given); });
 }
 
 Results MetricCollection::forward_inputs(Inputs given) {
   return forward_by(
-      internal::device_of(given), /*is_differentiable=*/true,
+      given, /*is_differentiable=*/true,
       [&] { return observe_positional(given); },
       [&](const std::vector<AnyState>& batch) { return evaluate(batch); });
 }
 
 Results MetricCollection::forward_inputs(NamedInputs given) {
   return forward_by(
-      internal::device_of(given), /*is_differentiable=*/true,
-      [&] { return observe_named(given); },
+      given, /*is_differentiable=*/true, [&] { return observe_named(given); },
       [&](const std::vector<AnyState>& batch) { return evaluate(batch); });
 }
 

@@ -33,7 +33,10 @@ std::vector<at::Tensor> tensors_of(
 std::vector<at::Tensor> tensors_of(
     const std::map<std::string, InputValue>& tasks) {
   std::vector<at::Tensor> tensors;
-  for (const auto& [task, value] : tasks) value.ref().append_tensors(tensors);
+  for (const auto& [task, value] : tasks) {
+    value.ref().visit_tensors(
+        [&](const at::Tensor& tensor) { tensors.push_back(tensor); });
+  }
   return tensors;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/FunctionRef.h>
 
 #include <cstdint>
 #include <initializer_list>
@@ -62,27 +63,13 @@ struct InputOps {
   std::int64_t (*rows)(const void* value);
   /// The rows at the given indices. Null if the type has no rows.
   InputValue (*select)(const void* value, c10::ArrayRef<std::int64_t> places);
-  /// Appends the tensors in it, through which gradients flow.
-  void (*tensors)(const void* value, std::vector<at::Tensor>& tensors);
-  /// note_device() of them.
-  void (*device)(const void* value, std::optional<c10::Device>& device);
+  /// The tensors in it, through which gradients flow.
+  void (*visit_tensors)(const void* value,
+                        c10::function_ref<void(const at::Tensor&)> visit);
 };
 
 template <class T>
 const InputOps& input_ops();
-
-/// Adds a tensor to those whose device is that of all inputs: the first device
-/// that is not the CPU, or else the CPU. A number of the CPU has none, as
-/// LibTorch takes it along with tensors of any device.
-inline void note_device(const at::Tensor& tensor,
-                        std::optional<c10::Device>& device) {
-  if (!tensor.defined()) return;
-  const c10::Device own = tensor.device();
-  if (own.is_cpu() ? !device && tensor.dim() > 0
-                   : !device || device->is_cpu()) {
-    device = own;
-  }
-}
 
 }  // namespace internal
 
@@ -111,14 +98,10 @@ class InputRef {
   std::int64_t rows() const { return ops_->rows(value_); }
   /// The rows at the given indices, which may repeat. REQUIRES: rows() >= 0.
   InputValue select(c10::ArrayRef<std::int64_t> places) const;
-  /// Appends the tensors in it: itself, or what a function tensors_of(value)
-  /// that is declared beside its type returns.
-  void append_tensors(std::vector<at::Tensor>& tensors) const {
-    ops_->tensors(value_, tensors);
-  }
-  /// internal::note_device() of these tensors.
-  void note_device(std::optional<c10::Device>& device) const {
-    ops_->device(value_, device);
+  /// `visit(tensor)` for each tensor in it: itself, or what a function
+  /// tensors_of(value) that is declared beside its type returns.
+  void visit_tensors(c10::function_ref<void(const at::Tensor&)> visit) const {
+    ops_->visit_tensors(value_, visit);
   }
 
  private:
@@ -255,29 +238,15 @@ std::vector<at::Tensor> tensors_of(
 template <class T>
 using TensorsOf = decltype(tensors_of(std::declval<const T&>()));
 
-template <class T>
-void append_tensors_of([[maybe_unused]] const void* value,
-                       [[maybe_unused]] std::vector<at::Tensor>& tensors) {
+template <class T, class Visit>
+void visit_tensors_of([[maybe_unused]] const T& value,
+                      [[maybe_unused]] const Visit& visit) {
   if constexpr (std::is_same_v<T, at::Tensor>) {
-    tensors.push_back(*static_cast<const at::Tensor*>(value));
-  } else if constexpr (kHas<TensorsOf, T>) {
-    for (const at::Tensor& tensor : tensors_of(*static_cast<const T*>(value))) {
-      tensors.push_back(tensor);
-    }
-  }
-}
-
-template <class T>
-void note_device_of([[maybe_unused]] const T& value,
-                    [[maybe_unused]] std::optional<c10::Device>& device) {
-  if constexpr (std::is_same_v<T, at::Tensor>) {
-    note_device(value, device);
+    visit(value);
   } else if constexpr (std::is_same_v<T, std::optional<at::Tensor>>) {
-    if (value) note_device(*value, device);
+    if (value) visit(*value);
   } else if constexpr (kHas<TensorsOf, T>) {
-    for (const at::Tensor& tensor : tensors_of(value)) {
-      note_device(tensor, device);
-    }
+    for (const at::Tensor& tensor : tensors_of(value)) visit(tensor);
   }
 }
 
@@ -285,9 +254,8 @@ template <class T>
 const InputOps& input_ops() {
   static constexpr InputOps kOps{
       typeid(T), InputTraits<T>::rows, InputTraits<T>::select,
-      append_tensors_of<T>,
-      [](const void* value, std::optional<c10::Device>& device) {
-        note_device_of(*static_cast<const T*>(value), device);
+      [](const void* value, c10::function_ref<void(const at::Tensor&)> visit) {
+        visit_tensors_of(*static_cast<const T*>(value), visit);
       }};
   return kOps;
 }
@@ -329,27 +297,5 @@ class NamedInput {
   std::optional<InputRef> other_;
 };
 using NamedInputs = c10::ArrayRef<NamedInput>;
-
-namespace internal {
-
-/// The device of all of them, if they have one: see note_device.
-template <class... Args>
-std::optional<c10::Device> device_of_all(const Args&... inputs) {
-  std::optional<c10::Device> device;
-  (note_device_of(inputs, device), ...);
-  return device;
-}
-inline std::optional<c10::Device> device_of(Inputs inputs) {
-  std::optional<c10::Device> device;
-  for (const InputRef& input : inputs) input.note_device(device);
-  return device;
-}
-inline std::optional<c10::Device> device_of(NamedInputs inputs) {
-  std::optional<c10::Device> device;
-  for (const NamedInput& input : inputs) input.value().note_device(device);
-  return device;
-}
-
-}  // namespace internal
 
 }  // namespace tally

@@ -164,24 +164,22 @@ Results Metric::results_of_batch(const AnyState& batch) const {
 }
 
 void Metric::update_inputs(Inputs given) {
-  update_by(internal::device_of(given), [&] { return observe_next(given); });
+  update_by(given, [&] { return observe_next(given); });
 }
 
 void Metric::update_inputs(NamedInputs given) {
-  update_by(internal::device_of(given), [&] { return observe_next(given); });
+  update_by(given, [&] { return observe_next(given); });
 }
 
 Results Metric::forward_inputs(Inputs given) {
   return forward_by(
-      internal::device_of(given), is_differentiable(),
-      [&] { return observe_next(given); },
+      given, is_differentiable(), [&] { return observe_next(given); },
       [&](const AnyState& batch) { return results_of_batch(batch); });
 }
 
 Results Metric::forward_inputs(NamedInputs given) {
   return forward_by(
-      internal::device_of(given), is_differentiable(),
-      [&] { return observe_next(given); },
+      given, is_differentiable(), [&] { return observe_next(given); },
       [&](const AnyState& batch) { return results_of_batch(batch); });
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tally/metrics/core/accumulation.h"
+#include "tally/metrics/core/input_device.h"
 #include "tally/metrics/core/sources.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_options.h"
@@ -188,24 +189,27 @@ class MetricBase {
   // Implementations of update, forward, compute and sync_async. A batch is an
   // argument of Accumulation::absorb.
 
-  /// `observe()` returns the batch of inputs on this device.
-  template <class Observe>
-  void update_by(std::optional<c10::Device> inputs, const Observe& observe) {
+  /// `observe()` returns the batch of `inputs`: Inputs, NamedInputs, or their
+  /// device.
+  template <class Given, class Observe>
+  void update_by(const Given& inputs, const Observe& observe) {
     const Use use(accumulation_);
     accumulation_.require_unsynced("update");
-    accumulation_.require_device(inputs);
+    const std::optional<c10::Device> device = internal::device_of(inputs);
+    accumulation_.require_device(device);
     const internal::LimitGrad no_grad(false);
     auto batch = observe();
     accumulation_.absorb(batch);
-    accumulation_.note_device(inputs);
+    accumulation_.note_device(device);
   }
   /// `evaluate(batch)` returns its value, with a graph only if needed.
-  template <class Observe, class Evaluate>
-  auto forward_by(std::optional<c10::Device> inputs, bool is_differentiable,
+  template <class Given, class Observe, class Evaluate>
+  auto forward_by(const Given& inputs, bool is_differentiable,
                   const Observe& observe, const Evaluate& evaluate) {
     const Use use(accumulation_);
     const internal::LimitGrad grad(is_differentiable);
-    return accumulation_.forward(inputs, observe, evaluate);
+    return accumulation_.forward(internal::device_of(inputs), observe,
+                                 evaluate);
   }
   /// `evaluate(rows)` returns the value of internal::StateRows&, which is kept
   /// between calls; see Accumulation::compute.

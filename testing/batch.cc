@@ -205,6 +205,16 @@ Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last) {
   return rows;
 }
 
+Batch moved_to(c10::Device device, const Batch& batch) {
+  Batch moved;
+  for (const BatchInput& input : batch) {
+    moved.push_back(input.with_tensors([&](const at::Tensor& tensor) {
+      return tensor.defined() ? tensor.to(device) : tensor;
+    }));
+  }
+  return moved;
+}
+
 Batch copy_of(const Batch& batch) {
   Batch copy;
   for (const BatchInput& input : batch) copy.push_back(input.copy());

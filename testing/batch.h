@@ -81,5 +81,7 @@ Batch joined(const std::vector<Batch>& batches);
 /// A deep copy of the rows [first, last).
 Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last);
 Batch copy_of(const Batch& batch);
+/// A copy whose tensors are on the device.
+Batch moved_to(c10::Device device, const Batch& batch);
 
 }  // namespace tally::testkit

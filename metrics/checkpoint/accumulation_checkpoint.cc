@@ -28,7 +28,7 @@ StoredRows Accumulation::stored(bool with_values) const {
   for (StoredCell& each : rows.cells) pack(each.state);
   rows.update_count = update_count_;
   rows.sources = sources_;
-  rows.device = device_;
+  rows.device = device_.current();
   return rows;
 }
 
@@ -55,6 +55,7 @@ void Accumulation::take(StoredRows rows) {
   const std::size_t width = columns_.size();
   std::vector<StateCell> cells((index ? index->size() : 1) * width);
   std::vector<std::string> values(index ? index->size() : 0);
+  const std::optional<c10::Device> given = device_.given();
   std::size_t place = 0;
   for (std::size_t r = 0; r < rows.keys.size(); ++r) {
     values[*index->find(rows.keys[r])] = std::move(rows.values[r]);
@@ -63,7 +64,7 @@ void Accumulation::take(StoredRows rows) {
     if (index) place = *index->find(rows.keys[i / width]);
     StateCell& own = cells[place * width + i % width];
     own.local = std::move(rows.cells[i].state);
-    if (given_device_) move_column(i % width, own.local, *given_device_);
+    if (given) move_column(i % width, own.local, *given);
     own.count = rows.cells[i].count;
     own.index_offset = rows.cells[i].index_offset;
   }
@@ -72,7 +73,7 @@ void Accumulation::take(StoredRows rows) {
   row_values_ = std::move(values);
   update_count_ = rows.update_count;
   sources_ = rows.sources.of_copy();
-  device_ = given_device_ ? given_device_ : rows.device;
+  device_.replace(rows.device);
   synced_ = false;
   invalidate_value();
 }

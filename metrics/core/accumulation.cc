@@ -321,7 +321,7 @@ void Accumulation::reset() {
   forget_warnings();
   sources_.clear();
   update_count_ = 0;
-  device_ = given_device_;
+  device_.replace();
   synced_ = false;
   invalidate_value();
 }
@@ -331,76 +331,6 @@ void Accumulation::reset_row(std::size_t row) {
   if (!columns_.empty()) update_count_ -= cell(row, 0).count;
   for (std::size_t c = 0; c < columns_.size(); ++c) reset_cell(row, c);
   forget_warnings();
-  invalidate_value();
-}
-
-void Accumulation::check_same(const Accumulation& other) const {
-  const std::size_t shared = std::min(columns_.size(), other.columns_.size());
-  for (std::size_t i = 0; i < shared; ++i) {
-    const StateKey& key = columns_[i].key;
-    const StateKey& others = other.columns_[i].key;
-    TORCH_CHECK_VALUE(key.text() == others.text(), label(),
-                      ": merge_state expected the same metrics with the same "
-                      "options, of ",
-                      key.text(), ", got ", others.text());
-    TORCH_CHECK_VALUE(key == others, label(),
-                      ": merge_state expected states of ", key.type_names(),
-                      ", got those of ", others.type_names(),
-                      ", which has the same name");
-  }
-  TORCH_CHECK_VALUE(columns_.size() == other.columns_.size(), label(),
-                    ": merge_state expected the same metrics, got ",
-                    other.label());
-}
-
-void Accumulation::merge_state(const Accumulation& other) {
-  const Reading reading(other);
-  require_unsynced("merge_state");
-  other.require_unsynced("merge_state");
-  check_same(other);
-  std::vector<RowBatch> rows;
-  for (std::size_t r = 0; r < other.rows(); ++r) {
-    RowBatch& row = rows.emplace_back();
-    if (index_) {
-      row.key = other.index_->key(r);
-      const auto own = index_->find(row.key);
-      TORCH_CHECK_VALUE(
-          other.row_values_[r].empty() && (!own || row_values_[*own].empty()),
-          label(), ": merge_state expected states, of ",
-          index_->rules().name(row.key), " only the value is left");
-    }
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      row.states.push_back(other.cell(r, c).local);
-      row.counts.push_back(other.cell(r, c).count);
-      if (device_) move_column(c, row.states.back(), *device_);
-    }
-  }
-  Sources sources = sources_.merged(other.sources_);
-  absorb_rows(rows, /*are_batches=*/false);
-  sources_ = std::move(sources);
-  update_count_ += other.update_count_;
-  if (!device_) device_ = other.device_;
-}
-
-void Accumulation::copy_state(const Accumulation& other) {
-  const Reading reading(other);
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    const GivenWarnings& given = *other.columns_[c].given;
-    columns_[c].given = std::make_shared<GivenWarnings>(given);
-  }
-  cells_ = other.cells_;
-  index_ = other.index_;
-  row_values_ = other.row_values_;
-  known_rows_ = other.known_rows_;
-  own_rows_ = other.own_rows_;
-  update_count_ = other.update_count_;
-  synced_update_count_ = other.synced_update_count_;
-  history_ = other.history_;
-  sources_ = other.sources_.of_copy();
-  device_ = other.device_;
-  given_device_ = other.given_device_;
-  synced_device_ = other.synced_device_;
-  synced_ = other.synced_;
   invalidate_value();
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tally/metrics/core/in_use.h"
+#include "tally/metrics/core/state_device.h"
 #include "tally/metrics/core/state_rows.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/metric_status.h"
@@ -91,22 +92,18 @@ class Accumulation {
     if (synced_) refuse_synced(verb);
   }
 
-  /// Where values go: to the inputs of the last batch or, if there is none, to
-  /// the device of to() or, after a sync, to the current GPU of this rank, if
-  /// other ranks had inputs on theirs. None: where they are.
+  /// Where values go: see StateDevice. Of a rank without inputs, after a sync
+  /// with ranks that had theirs on a GPU, its current GPU.
   std::optional<c10::Device> device() const {
-    return synced_ ? synced_device_ : device_;
+    return synced_ ? synced_device_ : device_.current();
   }
-  /// Throws c10::ValueError for inputs on another device than a GPU on which
-  /// the state is.
+  /// Throws c10::ValueError unless inputs on this device can be absorbed.
   void require_device(std::optional<c10::Device> inputs) const {
-    if (inputs != device_ && inputs && device_ && !device_->is_cpu()) {
-      refuse_device(*inputs);
-    }
+    if (!device_.takes(inputs)) refuse_device(*inputs);
   }
-  /// Inputs of this device have been absorbed.
+  /// Inputs on this device have been.
   void note_device(std::optional<c10::Device> inputs) {
-    if (inputs) device_ = inputs;
+    device_.note_inputs(inputs);
   }
 
   /// Merges one batch into the local state and counts an update, or throws and
@@ -337,8 +334,7 @@ class Accumulation {
   std::int64_t synced_update_count_ = 0;
   std::shared_ptr<sync::internal::SyncHistory> history_;
   Sources sources_;
-  std::optional<c10::Device> device_;
-  std::optional<c10::Device> given_device_;  // by to()
+  StateDevice device_;
   std::optional<c10::Device> synced_device_;
   bool synced_ = false;
   bool current_value_ = false;

@@ -121,7 +121,7 @@ std::vector<sync::internal::SyncItem> Accumulation::items(
       list.push_back({column.label + name, column.key,
                       has_state ? row[c].local : column.identity,
                       column.identity, row != nullptr ? row[c].count : 0,
-                      device_});
+                      device_.current()});
     }
   };
   if (!index_) {
@@ -139,7 +139,7 @@ std::vector<sync::internal::SyncItem> Accumulation::items(
                   StateKey(c10::str(rules.owner, "(rows=", keys.size(),
                                     ", keys=", sync::fingerprint(joined), ")"),
                            typeid(NoFields)),
-                  nothing, nothing, update_count_, device_});
+                  nothing, nothing, update_count_, device_.current()});
   for (const std::string& key : keys) {
     const auto place = index_->find(key);
     add(" of " + rules.name(key), place ? &cell(*place, 0) : nullptr);

@@ -225,7 +225,7 @@ std::vector<AnyState> RowMetric::observe_rows(const SampleIds* ids,
 }
 
 void RowMetric::update_named(const SampleIds* ids, NamedInputs given) {
-  update_by(internal::device_of(given), [&] {
+  update_by(given, [&] {
     internal::OrderedInputs ordered;
     input_order_.arrange(
         given, inputs(), [this](std::size_t) { return metric().name(); },
@@ -235,8 +235,7 @@ void RowMetric::update_named(const SampleIds* ids, NamedInputs given) {
 }
 
 void RowMetric::update_rows(const SampleIds* ids, Inputs inputs) {
-  update_by(internal::device_of(inputs),
-            [&] { return observe_rows(ids, inputs); });
+  update_by(inputs, [&] { return observe_rows(ids, inputs); });
 }
 
 internal::intervals::RowCount RowMetric::count_of(

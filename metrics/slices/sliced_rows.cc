@@ -214,7 +214,7 @@ void SlicedRows::observe_block(c10::ArrayRef<std::int32_t> codes, Inputs inputs,
 
 void SlicedRows::update_rows(const SliceKeys& keys, NamedInputs given,
                              AddStates add) {
-  update_by(internal::device_of(given), [&] {
+  update_by(given, [&] {
     internal::OrderedInputs ordered;
     metrics_.arrange(given, owner(), ordered);
     return observe(keys, ordered, Order::kUnion, add);
@@ -223,7 +223,7 @@ void SlicedRows::update_rows(const SliceKeys& keys, NamedInputs given,
 
 void SlicedRows::update_rows(const SliceKeys& keys, Inputs inputs,
                              AddStates add) {
-  update_by(internal::device_of(inputs), [&] {
+  update_by(inputs, [&] {
     metrics_.union_.check_agreement(owner(), inputs.size());
     return observe(keys, inputs, Order::kPositional, add);
   });
@@ -245,7 +245,7 @@ std::vector<internal::RowBatch> SlicedRows::observe_row(const std::string& key,
 }
 
 void SlicedRows::update_row(const std::string& key, NamedInputs given) {
-  update_by(internal::device_of(given), [&] {
+  update_by(given, [&] {
     internal::OrderedInputs ordered;
     metrics_.arrange(given, owner(), ordered);
     return observe_row(key, ordered, Order::kUnion);
@@ -253,7 +253,7 @@ void SlicedRows::update_row(const std::string& key, NamedInputs given) {
 }
 
 void SlicedRows::update_row(const std::string& key, Inputs inputs) {
-  update_by(internal::device_of(inputs), [&] {
+  update_by(inputs, [&] {
     metrics_.union_.check_agreement(owner(), inputs.size());
     return observe_row(key, inputs, Order::kPositional);
   });

@@ -105,19 +105,18 @@ std::vector<AnyState> MetricTracker::observe(NamedInputs inputs) {
 
 void MetricTracker::update_inputs(Inputs inputs) {
   require_step("update");
-  update_by(internal::device_of(inputs), [&] { return observe(inputs); });
+  update_by(inputs, [&] { return observe(inputs); });
 }
 
 void MetricTracker::update_inputs(NamedInputs inputs) {
   require_step("update");
-  update_by(internal::device_of(inputs), [&] { return observe(inputs); });
+  update_by(inputs, [&] { return observe(inputs); });
 }
 
 Results MetricTracker::forward_inputs(Inputs inputs) {
   require_step("forward");
   return forward_by(
-      internal::device_of(inputs), /*is_differentiable=*/true,
-      [&] { return observe(inputs); },
+      inputs, /*is_differentiable=*/true, [&] { return observe(inputs); },
       [&](const std::vector<AnyState>& batch) {
         return metrics_.evaluate(batch);
       });
@@ -126,8 +125,7 @@ Results MetricTracker::forward_inputs(Inputs inputs) {
 Results MetricTracker::forward_inputs(NamedInputs inputs) {
   require_step("forward");
   return forward_by(
-      internal::device_of(inputs), /*is_differentiable=*/true,
-      [&] { return observe(inputs); },
+      inputs, /*is_differentiable=*/true, [&] { return observe(inputs); },
       [&](const std::vector<AnyState>& batch) {
         return metrics_.evaluate(batch);
       });

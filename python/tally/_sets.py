@@ -5,7 +5,7 @@ from tally._inputs import encode
 from tally._library import classes
 from tally._metric import Metric
 from tally._ranks import over_ranks
-from tally._slices import members_of
+from tally._slices import add_members, members_of
 
 
 class NamedSets(Copyable):
@@ -54,11 +54,7 @@ class NamedSets(Copyable):
     def _rebuild(self, sets, members, weights):
         self._sets, self._weights = sets, weights
         self._held = classes.NamedSets(sets, weights)
-        self._declared = {}
-        for name, metric in members:
-            self._held.add(name, metric._lend())
-            for input_name, kind in metric._declared.items():
-                self._declared.setdefault(input_name, kind)
+        self._declared = add_members(self._held, members)
         self._members = [(name, metric.clone()) for name, metric in members]
 
     @property

@@ -127,6 +127,16 @@ def members_of(metrics, owner):
     return members
 
 
+def add_members(held, members):
+    """Adds metrics to what holds them; the kinds of their inputs by name."""
+    declared = {}
+    for name, metric in members:
+        held.add(name, metric._lend())
+        for input_name, kind in metric._declared.items():
+            declared.setdefault(input_name, kind)
+    return declared
+
+
 class SlicedMetric(Copyable):
     """Metrics for each value of a key, or each combination of several, in one pass.
 
@@ -150,18 +160,14 @@ class SlicedMetric(Copyable):
     """
 
     def __init__(self, metrics, *, keys=None, max_slices=10_000, largest=0):
-        self._hold(members_of(metrics, "SlicedMetric"), (_encode_known(keys or ()), max_slices, largest))
+        members = members_of(metrics, "SlicedMetric")
+        self._hold(members, (_encode_known(keys or ()), max_slices, largest))
 
     def _hold(self, members, options):
         keys, max_slices, largest = self._options = options
         self._held = classes.SlicedMetric(*keys, max_slices, largest)
         self._is_single = len(members) == 1 and not members[0][0]
-        self._declared = {}
-        for name, metric in members:
-            self._held.add(name, metric._lend())
-            for input_name, kind in metric._declared.items():
-                self._declared.setdefault(input_name, kind)
-
+        self._declared = add_members(self._held, members)
         self._members = [(name, metric.clone()) for name, metric in members]
 
     def forward(self, *inputs, **named):

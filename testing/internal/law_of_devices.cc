@@ -13,16 +13,6 @@ namespace {
 
 constexpr int kRanks = 2;
 
-Batch moved_to(c10::Device device, const Batch& batch) {
-  Batch moved;
-  for (const BatchInput& input : batch) {
-    moved.push_back(input.with_tensors([&](const at::Tensor& tensor) {
-      return tensor.defined() ? tensor.to(device) : tensor;
-    }));
-  }
-  return moved;
-}
-
 // Whether it has tensors with a device: numbers of the CPU have none.
 bool has_device(const Batch& batch) {
   bool any = false;

@@ -147,9 +147,11 @@ TEST(CsvFormTest, CommasMayBeDecimal) {
   EXPECT_THAT(
       csv_error(thousands, options),
       EndsWith("'1.000,9'; write numbers without points between thousands"));
-  EXPECT_THAT(csv_error("a\n\"1,000.5\"\n\"2,000\"\n"),
-              EndsWith("'1,000.5'; also in line 3 ('2,000'); write numbers without commas "
-                       "between thousands"));
+  EXPECT_THAT(
+      csv_error("a\n\"1,000.5\"\n\"2,000\"\n"),
+      EndsWith(
+          "'1,000.5'; also in line 3 ('2,000'); write numbers without commas "
+          "between thousands"));
 }
 
 TEST(CsvFormTest, TheFirstFivePlacesAreNamed) {

@@ -41,22 +41,13 @@ Cost cost_of(const Call& call) {
   return {counts.launches, counts.waits()};
 }
 
-Batch moved(const Batch& batch) {
-  Batch there;
-  for (const testkit::BatchInput& input : batch) {
-    there.push_back(input.with_tensors([](const at::Tensor& tensor) {
-      return tensor.defined() ? tensor.to(testkit::pretend_device()) : tensor;
-    }));
-  }
-  return there;
-}
-
 // Of a second batch, so that the state is there.
 std::string line_of_metric(const std::string& name) {
   const auto cases = testkit::device_cases(name, 1);
   const auto metric = registry_cases::metric_of(name, cases[0]);
-  const Batch first = moved(cases[0].batches.front());
-  const Batch next = moved(cases[0].batches.back());
+  const c10::Device device = testkit::pretend_device();
+  const Batch first = testkit::moved_to(device, cases[0].batches.front());
+  const Batch next = testkit::moved_to(device, cases[0].batches.back());
   std::ostringstream line;
   const auto with = [&](const Batch& batch, const auto& call) {
     registry_cases::with_inputs(batch, call);

@@ -205,7 +205,7 @@ def pages_of(
 
 
 def check(root: pathlib.Path, described: list[dict]) -> list[str]:
-    """What is wrong with the pages; needs nothing that is to be installed."""
+    """The problems found in the pages; uses the standard library only."""
     entities = {one.name: one for one in scan_all(root) if one.kind != "header"}
     return pages_of(root, described, entities, Writer(lambda code: None))[1]
 

@@ -301,10 +301,13 @@ def has_states(name):
     return name in _STATES
 
 
-def states_of(metric):
-    """By name, without those that are as at the beginning; None where they are not known."""
+def states_of(metric, state=None):
+    """By name, without those that are as at the beginning; None where they are not known.
+
+    `state`: the metric's metric_state, if it is at hand.
+    """
     states = _STATES.get(metric._real.__name__)
-    found = states and states(metric, metric._tally.metric_state)
+    found = states and states(metric, metric._tally.metric_state if state is None else state)
     if found is None:
         return None
     return {name: _as_kept(metric, each) for name, each in found.items()}

@@ -213,13 +213,15 @@ def _chosen(metric, value, theirs):
 
 def value_of_states(metric, value):
     """The value of what is accumulated: `value`, if nothing is undefined in it."""
-    state = metric._tally.metric_state
     decided = _is_decided(metric, value)
-    if decided is None:
-        decided = _state_lacks_classes(metric, state)
-    if not decided or _has_nan_inputs(metric, state):
+    if decided is False:
         return value
-    states = _their_states.states_of(metric)
+    state = metric._tally.metric_state  # a copy: of exact curves, of all rows
+    if decided is None and not _state_lacks_classes(metric, state):
+        return value
+    if _has_nan_inputs(metric, state):
+        return value
+    states = _their_states.states_of(metric, state)
     if states is None and metric._asked == IF_UNDEFINED and _nothing(state):
         states = {}
     if states is None:

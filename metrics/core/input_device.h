@@ -1,0 +1,59 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+#include "tally/metrics/inputs.h"
+
+namespace tally::internal {
+
+/// The device of all inputs: the first that is not the CPU, or else the CPU. A
+/// number of the CPU has none, as LibTorch takes it along with tensors of any
+/// device; neither have texts.
+class InputDevice {
+ public:
+  void add(const at::Tensor& tensor) {
+    if (!tensor.defined()) return;
+    const c10::Device own = tensor.device();
+    if (own.is_cpu() ? !device_ && tensor.dim() > 0
+                     : !device_ || device_->is_cpu()) {
+      device_ = own;
+    }
+  }
+  template <class T>
+  void add_all(const T& input) {
+    visit_tensors_of(input, [this](const at::Tensor& each) { add(each); });
+  }
+  void add_all(const InputRef& input) {
+    input.visit_tensors([this](const at::Tensor& each) { add(each); });
+  }
+
+  std::optional<c10::Device> device() const { return device_; }
+
+ private:
+  std::optional<c10::Device> device_;
+};
+
+inline std::optional<c10::Device> device_of(
+    std::optional<c10::Device> device) {
+  return device;
+}
+template <class... Args>
+std::optional<c10::Device> device_of_all(const Args&... inputs) {
+  InputDevice device;
+  (device.add_all(inputs), ...);
+  return device.device();
+}
+inline std::optional<c10::Device> device_of(Inputs inputs) {
+  InputDevice device;
+  for (const InputRef& input : inputs) device.add_all(input);
+  return device.device();
+}
+inline std::optional<c10::Device> device_of(NamedInputs inputs) {
+  InputDevice device;
+  for (const NamedInput& input : inputs) device.add_all(input.value());
+  return device.device();
+}
+
+}  // namespace tally::internal
