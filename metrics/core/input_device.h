@@ -35,8 +35,7 @@ class InputDevice {
   std::optional<c10::Device> device_;
 };
 
-inline std::optional<c10::Device> device_of(
-    std::optional<c10::Device> device) {
+inline std::optional<c10::Device> device_of(std::optional<c10::Device> device) {
   return device;
 }
 template <class... Args>
