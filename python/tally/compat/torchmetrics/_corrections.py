@@ -253,6 +253,12 @@ CORRECTIONS = {
                    "CHRF(word_order=2, eps_smoothing=True)"
                    ".corpus_score(['the cat', 'zzz'], [['the cat sat', 'dog hill']])"),
     ),
+    "EditDistance": Correction(
+        "the smallest number of edits at any length; TorchMetrics looks near the diagonal", "jiwer",
+        _example("import jiwer; s = 'bcde' * 25; r = jiwer.process_characters([s + 'a' * 40], "
+                 "['a' * 40 + s])", "r.substitutions + r.deletions + r.insertions", "text",
+                 "EditDistance()", "['a' * 40 + s], [s + 'a' * 40]"),
+    ),
     "TranslationEditRate": Correction(
         "an empty text needs as many edits as its reference has words; TorchMetrics counts none",
         "sacrebleu",

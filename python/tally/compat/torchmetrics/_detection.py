@@ -63,15 +63,10 @@ def mean_average_precision(
 
 
 def precision_options(options):
-    """Lists of None are COCO's; the names of classes are always asked for.
-
-    TorchMetrics' micro average takes a box of a wrong class as a hit.
-    """
+    """Lists of None are COCO's; the names of classes are always asked for."""
     options = {name: value for name, value in options.items() if value is not None}
     if "max_detection_thresholds" in options:
         options["max_detection_thresholds"] = sorted(options["max_detection_thresholds"])
-    if options.pop("average") == "micro":
-        options["class_agnostic"] = True
     return {**options, "class_metrics": True}
 
 
