@@ -22,6 +22,9 @@ constexpr std::int64_t kHeaderWords = 3;
 constexpr std::int64_t kCurveWords = 4;
 // More are merged to one.
 constexpr std::size_t kMostRuns = 64;
+// Of the rows that become runs at once: each part reads the headers of all
+// runs.
+constexpr std::int64_t kMostParts = 256;
 constexpr std::int64_t kBlockBytes =
     ScoreEntries::kMost * TableWriter::kMostBytes;
 // What the entry of one sample takes at most.
@@ -250,7 +253,7 @@ at::Tensor with_rows(const at::Tensor& bytes, const ExactScores& rows) {
   at::Tensor all = bytes.defined() ? bytes : TableBuffer().bytes();
   const std::int64_t count = rows.rows();
   const std::int64_t parts =
-      std::max<std::int64_t>(1, count / run_limits().run_rows);
+      std::clamp<std::int64_t>(count / run_limits().run_rows, 1, kMostParts);
   for (std::int64_t part = 0; part < parts; ++part) {
     const std::int64_t begin = count * part / parts;
     const std::int64_t size = count * (part + 1) / parts - begin;
