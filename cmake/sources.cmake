@@ -1055,6 +1055,7 @@ set(TALLY_TRAINING_COMPONENTS
 
 set(TALLY_TRAINING_HEADERS
     training/gradient_averager.h
+    training/gradient_buckets.h
     training/gradients.h
     training/join.h
     training/scale_gradients.h
@@ -1067,6 +1068,7 @@ set(TALLY_TRAINING_HEADERS
 set(TALLY_TRAINING_SOURCES
     training/convert_sync_batch_norm.cc
     training/gradient_averager.cc
+    training/gradient_buckets.cc
     training/gradients.cc
     training/join.cc
     training/shard_sampler.cc

@@ -2,7 +2,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/div.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <torch/nn/module.h>
 
@@ -15,12 +14,12 @@
 #include <utility>
 
 #include "tally/port/autograd.h"
-#include "tally/state/outside_inference.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/base/condition.h"
 #include "tally/sync/duplicate.h"
 #include "tally/sync/exchange/gradient_layout.h"
 #include "tally/sync/exchange/parameter_list.h"
+#include "tally/training/gradient_buckets.h"
 #include "tally/training/scale_gradients.h"
 
 namespace tally::training {
@@ -45,54 +44,13 @@ std::vector<at::Tensor> trained(const std::vector<at::Tensor>& parameters) {
   return list;
 }
 
-/// Gradients that are summed at once.
-struct Bucket {
-  at::Tensor flat;
-  std::vector<std::size_t> parameters;
-  std::vector<at::Tensor> places;  // of each, in `flat`
-};
-
-/// From the last parameter, whose gradient comes first as a rule, to the first.
-std::vector<Bucket> make_buckets(const std::vector<at::Tensor>& parameters,
-                                 std::int64_t bucket_bytes) {
-  const tally::internal::OutsideInference outside;
-  std::vector<Bucket> buckets;
-  std::vector<std::size_t> open;
-  std::int64_t numel = 0;
-  const auto close = [&](at::ScalarType dtype) {
-    if (open.empty()) return;
-    Bucket bucket;
-    bucket.flat = at::empty({numel}, dtype);
-    std::int64_t begin = 0;
-    for (const std::size_t i : open) {
-      const at::Tensor shape = si::reals(parameters[i]);
-      bucket.places.push_back(
-          bucket.flat.narrow(0, begin, shape.numel()).view(shape.sizes()));
-      begin += shape.numel();
-    }
-    bucket.parameters = std::exchange(open, {});
-    buckets.push_back(std::move(bucket));
-    numel = 0;
-  };
-  for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
-    const auto size = static_cast<std::int64_t>(c10::elementSize(dtype));
-    for (std::size_t i = parameters.size(); i-- > 0;) {
-      if (si::gradient_sum_dtype(parameters[i].scalar_type()) != dtype) {
-        continue;
-      }
-      open.push_back(i);
-      numel += si::reals(parameters[i]).numel();
-      if (numel * size >= bucket_bytes) close(dtype);
-    }
-    close(dtype);
-  }
-  return buckets;
-}
+using internal::GradientBucket;
 
 /// Sums buckets one after the other, on a thread of its own.
 class Summing {
  public:
-  Summing(std::vector<Bucket>& buckets, sync::Communicator& communicator)
+  Summing(std::vector<GradientBucket>& buckets,
+          sync::Communicator& communicator)
       : buckets_(buckets),
         communicator_(communicator),
         thread_([this] { run(); }) {}
@@ -131,13 +89,11 @@ class Summing {
         return ended_ || (!error_ && summed_ < filled_);
       });
       if (ended_) return;
-      Bucket& bucket = buckets_[summed_];
+      GradientBucket& bucket = buckets_[summed_];
       lock.unlock();
       std::exception_ptr error;
       try {
-        sync::or_give_up(communicator_, [&] {
-          communicator_.all_reduce(bucket.flat, sync::ReduceOp::kSum);
-        });
+        sync::or_give_up(communicator_, [&] { bucket.sum(communicator_); });
       } catch (...) {
         error = std::current_exception();
       }
@@ -148,7 +104,7 @@ class Summing {
     }
   }
 
-  std::vector<Bucket>& buckets_;
+  std::vector<GradientBucket>& buckets_;
   sync::Communicator& communicator_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -172,13 +128,12 @@ class GradientAverager::Averaging {
       TORCH_CHECK_VALUE(options.bucket_bytes() > 0, kName,
                         ": expected bucket_bytes to be positive, got ",
                         options.bucket_bytes());
-      TORCH_CHECK_VALUE(communicator_->device().is_cpu(), kName,
-                        ": expected a group of tensors on the CPU, got ",
-                        communicator_->describe());
       parameters_ = trained(parameters);
-      buckets_ = make_buckets(parameters_, options.bucket_bytes());
+      buckets_ = internal::make_gradient_buckets(
+          kName, parameters_, options.bucket_bytes(), *communicator_);
       sync::Offer offer;
       offer.schema = c10::str("bucket_bytes ", options.bucket_bytes(), ", ",
+                              internal::transport_of(buckets_, *communicator_),
                               si::list_of(parameters_));
       return offer;
     };
@@ -190,7 +145,7 @@ class GradientAverager::Averaging {
     sync::agree(call, prepare);
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
       for (std::size_t k = 0; k < buckets_[b].parameters.size(); ++k) {
-        watch(buckets_[b].parameters[k], b, buckets_[b].places[k]);
+        watch(b, k);
       }
     }
     summing_ = std::make_unique<Summing>(buckets_, *communicator_);
@@ -223,18 +178,16 @@ class GradientAverager::Averaging {
   sync::Call call() const { return sync::Call(kName, communicator_); }
 
   /// Fills a place whenever a backward pass is through with the parameter.
-  void watch(std::size_t parameter, std::size_t bucket, at::Tensor place) {
-    hooks_.emplace_back(parameters_[parameter],
-                        [this, parameter, bucket, place = std::move(place)] {
-                          arrive(parameter, bucket, place);
-                        });
+  void watch(std::size_t bucket, std::size_t k) {
+    hooks_.emplace_back(parameters_[buckets_[bucket].parameters[k]],
+                        [this, bucket, k] { arrive(bucket, k); });
   }
 
   void begin() {
     const std::lock_guard<std::mutex> lock(mutex_);
     arrived_.assign(parameters_.size(), false);
     waiting_.clear();
-    for (const Bucket& bucket : buckets_) {
+    for (const GradientBucket& bucket : buckets_) {
       waiting_.push_back(bucket.parameters.size());
     }
     bits_ = si::no_bits(parameters_.size());
@@ -249,15 +202,15 @@ class GradientAverager::Averaging {
   }
 
   // The engine may call it from several threads.
-  void arrive(std::size_t parameter, std::size_t bucket,
-              const at::Tensor& place) {
+  void arrive(std::size_t bucket, std::size_t k) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!is_active_ || failure_) return;
+    const std::size_t parameter = buckets_[bucket].parameters[k];
     try {
       TORCH_CHECK(!arrived_[parameter], kName, ": parameter ", parameter,
                   " got its gradient twice in one backward pass");
       arrived_[parameter] = true;
-      fill(parameter, place);
+      fill(buckets_[bucket], k);
     } catch (...) {
       failure_ = std::current_exception();
       return;
@@ -268,8 +221,10 @@ class GradientAverager::Averaging {
     if (filled_ > before) summing_->start_up_to(filled_);
   }
 
-  void fill(std::size_t parameter, at::Tensor place) {
+  void fill(GradientBucket& bucket, std::size_t k) {
     const at::NoGradGuard no_grad;
+    const std::size_t parameter = bucket.parameters[k];
+    at::Tensor place = bucket.places[k];
     const at::Tensor& gradient = parameters_[parameter].grad();
     si::check_gradient(kName, parameter, gradient);
     if (gradient.defined()) {
@@ -278,6 +233,7 @@ class GradientAverager::Averaging {
     } else {
       place.zero_();
     }
+    bucket.record_filled(k);
   }
 
   // What the backward pass has not come to; then all ranks know how it went.
@@ -285,12 +241,12 @@ class GradientAverager::Averaging {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       is_active_ = false;
-      for (const Bucket& bucket : buckets_) {
+      for (GradientBucket& bucket : buckets_) {
         for (std::size_t k = 0; k < bucket.parameters.size() && !failure_;
              ++k) {
           if (arrived_[bucket.parameters[k]]) continue;
           try {
-            fill(bucket.parameters[k], bucket.places[k]);
+            fill(bucket, k);
           } catch (...) {
             failure_ = std::current_exception();
           }
@@ -323,12 +279,13 @@ class GradientAverager::Averaging {
     const at::NoGradGuard no_grad;
     const at::Tensor ranks =
         at::scalar_tensor(communicator_->size(), at::kDouble);
-    for (const Bucket& bucket : buckets_) {
+    for (const GradientBucket& bucket : buckets_) {
+      bucket.wait_until_summed();
       for (std::size_t k = 0; k < bucket.parameters.size(); ++k) {
         const std::size_t i = bucket.parameters[k];
         if (!si::has_bit(bits_, i)) continue;
         at::Tensor gradient = si::reals(si::ensure_gradient(parameters_[i]));
-        if (gradient.is_cpu()) {
+        if (gradient.device() == bucket.flat.device()) {
           at::div_out(gradient, bucket.places[k], ranks);
         } else {
           gradient.copy_(bucket.places[k].div(ranks));
@@ -339,7 +296,7 @@ class GradientAverager::Averaging {
 
   std::shared_ptr<sync::Communicator> communicator_;
   std::vector<at::Tensor> parameters_;
-  std::vector<Bucket> buckets_;
+  std::vector<GradientBucket> buckets_;
   std::mutex mutex_;
   bool is_active_ = false;
   std::vector<bool> arrived_;

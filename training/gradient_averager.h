@@ -17,7 +17,7 @@ struct GradientAveragerOptions {
   /// Gradients are averaged in buckets of this many bytes. Default: 4 MB.
   TORCH_ARG(std::int64_t, bucket_bytes) = std::int64_t{4} << 20;
   /// A group used for nothing else. Default: sync::duplicate() of the default
-  /// communicator.
+  /// communicator, which is one over Gloo.
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
 };
 
@@ -34,15 +34,19 @@ struct GradientAveragerOptions {
 /// It communicates on a separate group, from a separate thread, so that
 /// collectives of the loss's backward pass, or of metrics, never interfere with
 /// those of the gradients. It holds one additional copy of the gradients during
-/// its lifetime. In a single process it only calls loss.backward().
+/// its lifetime, on the device of the parameters. Over a group that takes
+/// tensors there (NCCL), it is summed in place; otherwise each bucket goes
+/// through a copy on the CPU. In a single process it only calls
+/// loss.backward().
 ///
 /// The constructor and backward() are collective. Parameters that require
 /// gradients at construction are used; they must not be moved later. SyncError
 /// kMismatch, on every rank, if they differ; c10::ValueError for a parameter
-/// that is not a leaf, for invalid options, and for a group that is not on the
-/// CPU, while the other ranks throw kPeerFailed. An error of backward() on one
-/// rank, including loss.backward(), is kPeerFailed on the others: gradients are
-/// then the rank's own, and backward() may be called again.
+/// that is not a leaf, for invalid options, and for a group on one device with
+/// parameters on another, while the other ranks throw kPeerFailed. An error of
+/// backward() on one rank, including loss.backward(), is kPeerFailed on the
+/// others: gradients are then the rank's own, and backward() may be called
+/// again.
 ///
 /// Thread-safety: one thread at a time.
 ///
