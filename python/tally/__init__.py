@@ -27,7 +27,7 @@ from tally._metric import (
     sqrt,
 )
 from tally._portable import from_bytes, merge
-from tally._progress import progress
+from tally._progress import Progress, progress
 from tally._ranks import average_gradients, broadcast_parameters, gather_all_tensors
 from tally._sets import NamedSets
 from tally._slice_comparison import ComparedSlice, SliceComparison
@@ -53,6 +53,7 @@ __all__ = [
     "MetricTracker",
     "ModelComparison",
     "NamedSets",
+    "Progress",
     "Slice",
     "SliceComparison",
     "SlicedMetric",

@@ -80,7 +80,7 @@ def _on_rank(rank, size):
 
 
 def test_ranks():
-    for values in ranks.run(_on_rank, 3):
+    for values in ranks.run(3, _on_rank):
         assert values == {
             "a/MeanMetric": 0.5, "b/MeanMetric": 5.0, "mean/MeanMetric": 2.75,
             "weighted_mean/MeanMetric": 2.75,
