@@ -85,7 +85,8 @@ MetricSampling BinaryAccuracy::sampling() const {
   if (is_global(options().multidim_average())) {
     sampling.matches = classification::binary_matches(
         {options().threshold(), options().input(), options().ignore_index(),
-         metric_options().nan_policy(), metric_options().validate_args()});
+         metric_options().nan_policy(), metric_options().validate_args(),
+         /*takes_scores=*/true});
   }
   return sampling;
 }

@@ -265,9 +265,12 @@ MetricSampling MultilabelExactMatch::sampling() const {
   if (options().multidim_average() != MultidimAverage::kGlobal) return {};
   MetricSampling sampling = MetricOf::sampling();
   sampling.rate = classification::rate_of_matches(/*target_dims=*/2);
-  const classification::BinaryRules rules{
-      options().threshold(), options().input(), options().ignore_index(),
-      metric_options().nan_policy(), metric_options().validate_args()};
+  const classification::BinaryRules rules{options().threshold(),
+                                          options().input(),
+                                          options().ignore_index(),
+                                          metric_options().nan_policy(),
+                                          metric_options().validate_args(),
+                                          /*takes_scores=*/true};
   sampling.matches = MatchSampling{
       [rules, labels = options().num_labels()](const at::Tensor& preds,
                                                const at::Tensor& target) {

@@ -33,11 +33,11 @@ struct BinaryGroupOptions {
 
   /// Groups are 0 to num_groups - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_groups);
-  /// Scores above it are predicted as 1; it is rounded to their dtype. For
-  /// probabilities, in [0, 1].
+  /// Scores above it are predicted as 1; it is rounded to their dtype. In [0,
+  /// 1], or with ScoreKind::kScores any number, on their scale.
   TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
-  /// The kind of floating-point preds; with logits the threshold still applies
-  /// to probabilities. Default: probabilities.
+  /// The kind of floating-point preds: with logits the threshold still applies
+  /// to probabilities; scores may be of any scale. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
   /// Positions with this target are ignored. It need not be 0 or 1.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
@@ -50,15 +50,13 @@ struct BinaryGroupOptions {
     v("num_groups", num_groups_, OptionRole::kSize,
       "Number of groups, at least 2.");
     v("threshold", threshold_, internal::words::kThreshold);
-    v.first<kProbabilityKinds>("input", input_, OptionRole::kState,
-                               internal::words::kProbabilityInput);
+    v("input", input_, internal::words::kProbabilityInput);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
     internal::classification::check_num_groups(metric, num_groups_);
-    internal::classification::check_threshold(metric, threshold_);
-    internal::classification::check_probability_kind(metric, input_);
+    internal::classification::check_threshold(metric, threshold_, input_);
   }
 };
 
@@ -123,8 +121,12 @@ class BinaryGroupCounts {
   BinaryGroupCounts(const AnyOptions& options,
                     const MetricOptions& metric_options)
       : num_groups_(options.num_groups()),
-        rules_{options.threshold(), options.input(), options.ignore_index(),
-               metric_options.nan_policy(), metric_options.validate_args()} {}
+        rules_{options.threshold(),
+               options.input(),
+               options.ignore_index(),
+               metric_options.nan_policy(),
+               metric_options.validate_args(),
+               /*takes_scores=*/true} {}
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& groups) const;

@@ -23,11 +23,11 @@ namespace tally {
 /// one state in a collection.
 template <class Self>
 struct BinaryCountsOptions {
-  /// Scores above it are predicted as 1; it is rounded to their dtype. For
-  /// probabilities, in [0, 1].
+  /// Scores above it are predicted as 1; it is rounded to their dtype. In [0,
+  /// 1], or with ScoreKind::kScores any number, on their scale.
   TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
-  /// The kind of floating-point preds; with logits the threshold still applies
-  /// to probabilities. Default: probabilities.
+  /// The kind of floating-point preds: with logits the threshold still applies
+  /// to probabilities; scores may be of any scale. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
   TALLY_INHERITED_ARG(Self, MultidimAverage,
                       multidim_average) = MultidimAverage::kGlobal;
@@ -40,16 +40,14 @@ struct BinaryCountsOptions {
   Self& from_logits() { return this->input(ScoreKind::kLogits); }
   void visit(OptionVisitor& v) {
     v("threshold", threshold_, internal::words::kThreshold);
-    v.first<kProbabilityKinds>("input", input_, OptionRole::kState,
-                               internal::words::kProbabilityInput);
+    v("input", input_, internal::words::kProbabilityInput);
     v("multidim_average", multidim_average_, internal::words::kMultidimAverage);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   Dimensions dimensions() const { return {Dimension::kSample}; }
   /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
-    internal::classification::check_threshold(metric, threshold_);
-    internal::classification::check_probability_kind(metric, input_);
+    internal::classification::check_threshold(metric, threshold_, input_);
   }
 };
 
@@ -131,8 +129,12 @@ class BinaryCounts {
 
   template <class AnyOptions>
   BinaryCounts(const AnyOptions& options, const MetricOptions& metric_options)
-      : rules_{options.threshold(), options.input(), options.ignore_index(),
-               metric_options.nan_policy(), metric_options.validate_args()},
+      : rules_{options.threshold(),
+               options.input(),
+               options.ignore_index(),
+               metric_options.nan_policy(),
+               metric_options.validate_args(),
+               /*takes_scores=*/true},
         samplewise_(options.multidim_average() ==
                     MultidimAverage::kSamplewise) {}
 

@@ -30,11 +30,11 @@ struct MultilabelCountsOptions {
 
   /// The size of dimension 1 of preds and target.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_labels);
-  /// Scores above it are predicted as 1; it is rounded to their dtype. For
-  /// probabilities, in [0, 1].
+  /// Scores above it are predicted as 1; it is rounded to their dtype. In [0,
+  /// 1], or with ScoreKind::kScores any number, on their scale.
   TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
-  /// The kind of floating-point preds; with logits the threshold still applies
-  /// to probabilities. Default: probabilities.
+  /// The kind of floating-point preds: with logits the threshold still applies
+  /// to probabilities; scores may be of any scale. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
   TALLY_INHERITED_ARG(Self, MultidimAverage,
                       multidim_average) = MultidimAverage::kGlobal;
@@ -49,8 +49,7 @@ struct MultilabelCountsOptions {
     v("num_labels", num_labels_, OptionRole::kSize,
       internal::words::kNumLabels);
     v("threshold", threshold_, internal::words::kThreshold);
-    v.first<kProbabilityKinds>("input", input_, OptionRole::kState,
-                               internal::words::kProbabilityInput);
+    v("input", input_, internal::words::kProbabilityInput);
     v("multidim_average", multidim_average_, internal::words::kMultidimAverage);
     v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
@@ -58,8 +57,7 @@ struct MultilabelCountsOptions {
   /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
     internal::classification::check_num_labels(metric, num_labels_);
-    internal::classification::check_threshold(metric, threshold_);
-    internal::classification::check_probability_kind(metric, input_);
+    internal::classification::check_threshold(metric, threshold_, input_);
   }
   bool averages_samples() const { return false; }
 };
@@ -177,8 +175,12 @@ class MultilabelCounts {
   MultilabelCounts(const AnyOptions& options,
                    const MetricOptions& metric_options)
       : num_labels_(options.num_labels()),
-        rules_{options.threshold(), options.input(), options.ignore_index(),
-               metric_options.nan_policy(), metric_options.validate_args()},
+        rules_{options.threshold(),
+               options.input(),
+               options.ignore_index(),
+               metric_options.nan_policy(),
+               metric_options.validate_args(),
+               /*takes_scores=*/true},
         samplewise_(options.multidim_average() == MultidimAverage::kSamplewise),
         averages_samples_(options.averages_samples()) {}
 

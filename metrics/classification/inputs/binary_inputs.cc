@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/common/checks.h"
@@ -43,9 +44,15 @@ double rounded(double value, at::ScalarType dtype) {
 
 }  // namespace
 
-void check_threshold(const char* metric, double threshold) {
+void check_threshold(const char* metric, double threshold, ScoreKind input) {
+  if (input == ScoreKind::kScores) {
+    TORCH_CHECK_VALUE(std::isfinite(threshold), metric,
+                      ": expected a finite threshold, got ", threshold);
+    return;
+  }
   TORCH_CHECK_VALUE(threshold >= 0 && threshold <= 1, metric,
-                    ": expected threshold in [0, 1], got ", threshold);
+                    ": expected threshold in [0, 1], got ", threshold,
+                    " (input is ScoreKind::kScores for scores of any kind)");
 }
 
 void check_binary_scores(const at::Tensor& preds, const at::Tensor& target) {
@@ -105,7 +112,8 @@ void BinaryBatch::set_inputs(const at::Tensor& preds,
     const bool logits = rules_.input == ScoreKind::kLogits;
     threshold_ =
         rounded(logits ? logit(rules_.threshold) : rules_.threshold, dtype);
-    checks_range_ = !logits && rules_.validate_args;
+    checks_range_ =
+        rules_.input == ScoreKind::kProbabilities && rules_.validate_args;
   }
 }
 
@@ -133,7 +141,7 @@ void BinaryBatch::refuse_preds(std::int64_t label, std::int64_t index) const {
 }
 
 void BinaryBatch::refuse_score(double score, std::int64_t index) const {
-  refuse_probability(score, index);
+  refuse_probability(score, index, rules_.takes_scores);
 }
 
 ElementTensors element_tensors(const BinaryBatch& batch) {

@@ -20,10 +20,13 @@ struct BinaryRules {
   std::optional<std::int64_t> ignore_index = std::nullopt;
   NanPolicy nan_policy = NanPolicy::kPropagate;
   bool validate_args = true;
+  /// Whether the metric has ScoreKind::kScores, for messages.
+  bool takes_scores = false;
 };
 
-/// c10::ValueError unless the threshold lies in [0, 1].
-void check_threshold(const char* metric, double threshold);
+/// c10::ValueError unless the threshold lies in [0, 1], or is any finite number
+/// for scores.
+void check_threshold(const char* metric, double threshold, ScoreKind input);
 
 /// c10::TypeError or c10::ValueError unless preds are floating-point scores and
 /// target of a dtype for labels and of the same shape.

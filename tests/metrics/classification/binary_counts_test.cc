@@ -84,6 +84,25 @@ TEST(BinaryCountsTest, AllShareOneState) {
                           ElementsAre("strict")));
 }
 
+// Errors of an autoencoder, of which more than 12.5 are anomalies: 2 of the 3
+// that are found are some, of 4.
+TEST(BinaryCountsTest, ScoresOfAnyScaleHaveAThresholdOnIt) {
+  const at::Tensor errors =
+      at::tensor({3.0, 12.5, 80.0, 13.0, 400.0, 0.1, -7.0}, at::kDouble);
+  const at::Tensor target = labels({1, 0, 1, 0, 1, 0, 1});
+  const auto options =
+      BinaryF1ScoreOptions().input(ScoreKind::kScores).threshold(12.5);
+  for (const auto dtype : {at::kDouble, at::kFloat, at::kHalf}) {
+    BinaryF1Score f1(options);
+    f1.update(errors.to(dtype), target);
+    EXPECT_NEAR(f1.compute().item<double>(), 4.0 / 7, 1e-6);
+  }
+  MultilabelRecall recall(
+      MultilabelRecallOptions(1).input(ScoreKind::kScores).threshold(12.5));
+  recall.update(errors.unsqueeze(1), target.unsqueeze(1));
+  EXPECT_EQ(recall.compute().item<double>(), 0.5);
+}
+
 TEST(BinaryCountsTest, OptionsAreChecked) {
   const auto message = [](const auto& make) {
     return refusal_of<c10::ValueError>(make);
@@ -91,7 +110,7 @@ TEST(BinaryCountsTest, OptionsAreChecked) {
   EXPECT_THAT(
       message([] { BinaryAccuracy(BinaryAccuracyOptions().threshold(1.5)); }),
       HasSubstr("BinaryAccuracy: expected threshold in [0, 1], got "
-                "1.5"));
+                "1.5 (input is ScoreKind::kScores for scores of any kind)"));
   EXPECT_THAT(
       message([] { BinaryRecall(BinaryRecallOptions().zero_division(0.5)); }),
       HasSubstr("expected zero_division 0, 1 or nan, got 0.5"));
@@ -242,8 +261,12 @@ TEST(BinaryCountsTest, RefusesValues) {
     const std::string text =
         refusal_of<c10::Error>([&] { metric.update(preds, target, weight); });
     EXPECT_TRUE(testkit::same_bits(metric.state(), before));
-    const BinaryRules rules{0.5, ScoreKind::kProbabilities, -1,
-                            options.nan_policy(), options.validate_args()};
+    const BinaryRules rules{0.5,
+                            ScoreKind::kProbabilities,
+                            -1,
+                            options.nan_policy(),
+                            options.validate_args(),
+                            /*takes_scores=*/true};
     EXPECT_THAT(text, HasSubstr(refusal_of<c10::Error>([&] {
                   classification::count_elements_by_tensors(
                       BinaryBatch(rules, preds, target, weight), false);
@@ -260,7 +283,8 @@ TEST(BinaryCountsTest, RefusesValues) {
               HasSubstr("expected preds in [0, 2), got 3 at position 1"));
   EXPECT_THAT(message(plain, at::full({2}, 1.5), labels({-1, 1})),
               HasSubstr("expected probabilities in [0, 1] as preds, got 1.5 "
-                        "at position 1"));
+                        "at position 1 (input is ScoreKind::kLogits for "
+                        "logits, ScoreKind::kScores for scores of any kind)"));
   EXPECT_THAT(message(strict, at::full({2}, kNaN), labels({-1, 1})),
               HasSubstr("expected preds without NaN, got NaN at position 1"));
   EXPECT_THAT(message(strict, at::rand({1}), labels({1}), at::full({1}, kNaN)),

@@ -156,7 +156,7 @@ TEST(ClassificationInputsTest, ScoresThatAreNoProbabilitiesAreRefused) {
   }
 }
 
-TEST(ClassificationInputsTest, OnlyExactCurvesTakeAnyScores) {
+TEST(ClassificationInputsTest, ExactCurvesAndDecisionsTakeAnyScores) {
   std::int64_t found = 0;
   for (const Subject& subject : subjects()) {
     if (!subject.has("input")) continue;
@@ -166,6 +166,19 @@ TEST(ClassificationInputsTest, OnlyExactCurvesTakeAnyScores) {
     };
     const auto refused =
         HasSubstr("expected input to be probabilities or logits, got scores");
+    if (subject.has("threshold")) {
+      const auto any = make_metric(subject.text("input=scores, threshold=-3"));
+      const auto probable = make_metric(subject.text("threshold=0.25"));
+      const at::Tensor scores =
+          at::randint(0, 33, subject.preds.sizes()).to(at::kFloat);
+      subject.update(*any, scores.sub(16).div(8).mul(3), subject.target);
+      subject.update(*probable, scores.div(32), subject.target);
+      EXPECT_TRUE(
+          same_bits(any->compute_results(), probable->compute_results()));
+      EXPECT_THAT(refusal("input=scores, threshold=inf"),
+                  HasSubstr("expected a finite threshold, got inf"));
+      continue;
+    }
     if (!subject.has("thresholds")) {
       EXPECT_THAT(refusal("input=scores"),
                   HasSubstr("option 'input': expected one of probabilities, "
