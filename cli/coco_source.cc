@@ -63,6 +63,11 @@ class CocoSource final : public Source {
   }
   std::vector<std::pair<std::string, std::string>> options() const override {
     std::vector<std::pair<std::string, std::string>> options;
+    // Those of all labels up to the highest.
+    if (!categories().empty()) {
+      options.emplace_back("num_classes",
+                           std::to_string(categories().back().first + 1));
+    }
     for (const auto& [name, frequency] : kFrequencies) {
       const auto labels = files_.labels_of(frequency);
       if (labels.empty()) continue;

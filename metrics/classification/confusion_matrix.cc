@@ -1,7 +1,6 @@
 #include "tally/metrics/classification/confusion_matrix.h"
 
 #include <ATen/EmptyTensor.h>
-#include <ATen/ops/full.h>
 
 #include <cmath>
 
@@ -130,33 +129,8 @@ at::Tensor MultilabelConfusionMatrix::evaluate(const State& state) const {
 }
 
 at::Tensor MulticlassConfusionMatrix::evaluate(const State& state) const {
-  const std::int64_t classes = options().num_classes();
-  at::Tensor counts = state.matrix();
-  if (state.sums.defined()) {
-    counts = counts.defined() ? counts.add(state.sums) : state.sums;
-  }
-  if (!counts.defined())
-    counts = internal::fresh_zeros({classes, classes}, at::kLong);
-  if (state.nans.value() > 0) {
-    return at::full({classes, classes}, internal::kNaN,
-                    counts.options().dtype(at::kDouble));
-  }
-  at::Tensor divisors;
-  switch (options().normalize()) {
-    case Normalize::kNone:
-      return counts;
-    case Normalize::kTrue:
-      divisors = counts.sum(1, /*keepdim=*/true);
-      break;
-    case Normalize::kPred:
-      divisors = counts.sum(0, /*keepdim=*/true);
-      break;
-    case Normalize::kAll:
-      divisors = counts.sum();
-      break;
-  }
-  // Where the divisor is 0, so are the counts.
-  return counts.to(at::kDouble).div(divisors.masked_fill(divisors.eq(0), 1));
+  return classification::confusion_matrix_of(state, options().num_classes(),
+                                             options().normalize());
 }
 
 at::Tensor BinaryStatScores::evaluate(const State& state) const {

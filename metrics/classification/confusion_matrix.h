@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tally/metrics/classification/counts/binary_counts.h"
+#include "tally/metrics/classification/counts/confusion_values.h"
 #include "tally/metrics/classification/counts/multiclass_confusion.h"
 #include "tally/metrics/classification/counts/multilabel_counts.h"
 #include "tally/metrics/common/inherited_arg.h"
@@ -21,19 +22,6 @@ inline constexpr MetricSummary kConfusionMatrixSummary{
     R"(C_{ij} = |\{n : y_n = i,\ \hat y_n = j\}|)"};
 
 }  // namespace internal
-
-/// The divisor of the counts of a confusion matrix.
-enum class Normalize {
-  kNone,  ///< nothing
-  kTrue,  ///< the sum of their row: fractions of the targets of a class
-  kPred,  ///< the sum of their column: fractions of the predictions of a class
-  kAll,   ///< the total
-};
-
-template <>
-struct EnumNames<Normalize> {
-  static constexpr const char* kNames[] = {"none", "true", "pred", "all"};
-};
 
 /// Options of BinaryConfusionMatrix.
 struct BinaryConfusionMatrixOptions

@@ -3,6 +3,8 @@
 /// Metrics of object detection.
 #include "tally/metrics/detection/box_overlaps.h"  // IWYU pragma: export
 #include "tally/metrics/detection/complete_intersection_over_union.h"  // IWYU pragma: export
+#include "tally/metrics/detection/detection_confusion_matrix.h"  // IWYU pragma: export
+#include "tally/metrics/detection/detection_rates.h"  // IWYU pragma: export
 #include "tally/metrics/detection/distance_intersection_over_union.h"  // IWYU pragma: export
 #include "tally/metrics/detection/generalized_intersection_over_union.h"  // IWYU pragma: export
 #include "tally/metrics/detection/inputs/image_objects.h"  // IWYU pragma: export

@@ -21,10 +21,12 @@ void add_image(Registry& r) {
 }
 
 void add_detection(Registry& r) {
-  r.add<CompleteIntersectionOverUnion, DistanceIntersectionOverUnion,
-        GeneralizedIntersectionOverUnion, IntersectionOverUnion,
-        LVISAveragePrecision, MeanAveragePrecision, MeanAverageRecall,
-        ModifiedPanopticQuality, PanopticQuality, PascalVOCAveragePrecision>();
+  r.add<CompleteIntersectionOverUnion, DetectionConfusionMatrix,
+        DetectionF1Score, DetectionPrecision, DetectionRecall,
+        DistanceIntersectionOverUnion, GeneralizedIntersectionOverUnion,
+        IntersectionOverUnion, LVISAveragePrecision, MeanAveragePrecision,
+        MeanAverageRecall, ModifiedPanopticQuality, PanopticQuality,
+        PascalVOCAveragePrecision>();
 }
 
 void add_segmentation(Registry& r) {

@@ -129,6 +129,28 @@ TEST_F(TallyCocoTest, IntervalsAndReplicatesAreNamedAsResults) {
   }
 }
 
+// All are found; of the first cat less than is asked for below.
+TEST_F(TallyCocoTest, CountsDetectionsAtAScore) {
+  const Json metrics =
+      parsed(
+          evaluate({"--format", "json", "--ranks", "2", "--metrics",
+                    "all=DetectionConfusionMatrix; "
+                    "best=DetectionConfusionMatrix(num_classes=6, "
+                    "score_threshold=0.85); "
+                    "f1=DetectionF1Score(iou_threshold=0.6); "
+                    "recall=DetectionRecall(iou_threshold=0.6, average=none)"}))
+          .at("metrics");
+  // Labels are ids, up to the 7 of birds.
+  EXPECT_EQ(metrics.at("all").size(), 9u);
+  EXPECT_EQ(metrics.at("all")[3][3], 2);
+  EXPECT_EQ(metrics.at("all")[5][5], 1);
+  EXPECT_EQ(metrics.at("best").size(), 7u);
+  EXPECT_EQ(metrics.at("best")[3], Json::parse("[0, 0, 0, 1, 0, 0, 1]"));
+  EXPECT_EQ(metrics.at("best")[5], Json::parse("[0, 0, 0, 0, 0, 0, 1]"));
+  EXPECT_EQ(metrics.at("f1"), 0.75);
+  EXPECT_EQ(metrics.at("recall"), Json::parse("[0, 0, 0, 0.5, 0, 1, 0, 0]"));
+}
+
 TEST_F(TallyCocoTest, ReadsMasks) {
   const Json metrics =
       parsed(evaluate(

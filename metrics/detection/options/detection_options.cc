@@ -4,11 +4,13 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/detection/options/box_overlap_options.h"
+#include "tally/metrics/detection/options/count_options.h"
 #include "tally/metrics/detection/options/lvis_options.h"
 #include "tally/metrics/detection/options/option_checks.h"
 #include "tally/metrics/detection/options/panoptic_options.h"
@@ -163,6 +165,26 @@ void BoxOverlapOptions::validate(const char* metric) const {
                     ": option 'iou_threshold': expected a number from -1 to "
                     "1, got ",
                     threshold);
+}
+
+void internal::detection::check_count_rules(const char* metric,
+                                            const CountRules& rules) {
+  // Pairs of the classes and the background are indexed in int32.
+  constexpr std::int64_t kMostClasses = 46339;
+  TORCH_CHECK_VALUE(rules.num_classes >= 1 && rules.num_classes <= kMostClasses,
+                    metric, ": expected num_classes from 1 to ", kMostClasses,
+                    ", got ", rules.num_classes);
+  TORCH_CHECK_VALUE(rules.shape != ObjectShape::kKeypoints, metric,
+                    ": option 'iou_type': expected bbox or segm, got "
+                    "keypoints");
+  TORCH_CHECK_VALUE(rules.iou_threshold >= 0 && rules.iou_threshold < 1, metric,
+                    ": option 'iou_threshold': expected a number from 0 to "
+                    "below 1, got ",
+                    rules.iou_threshold);
+  TORCH_CHECK_VALUE(std::isfinite(rules.score_threshold), metric,
+                    ": option 'score_threshold': expected a finite number, "
+                    "got ",
+                    rules.score_threshold);
 }
 
 void PanopticQualityOptions::validate(const char* metric) const {
