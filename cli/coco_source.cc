@@ -109,10 +109,21 @@ bool takes_ids(const MetricInputs& metric) {
       [](const InputInfo& input) { return input.name == kImageIds; });
 }
 
+/// COCO's format has pixels.
+void check_coordinates(const MetricSpec& spec) {
+  const auto given = spec.options.find("coordinates");
+  TORCH_CHECK_VALUE(
+      given == spec.options.end() || given->second == "pixels",
+      "--coco: ", spec.name,
+      ": expected coordinates=pixels, which COCO's files have, got ",
+      given == spec.options.end() ? "" : given->second);
+}
+
 /// Adds what a metric compares, or what the metrics in it do.
 void add_wants(const std::string& text, Wants& wants) {
   constexpr std::string_view kShape = "iou_type";
   const MetricSpec spec = parse_metric_spec(text);
+  check_coordinates(spec);
   for (const OptionInfo& option : builtin_registry().at(spec.name).options) {
     // Overlaps of boxes, which have no such option, need no scores.
     if (option.name == kShape) wants.needs.scores = true;

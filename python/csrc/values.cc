@@ -25,6 +25,7 @@ constexpr Field kFields[] = {
     {"keypoints", &ImageObjects::keypoints},
     {"negative_labels", &ImageObjects::negative_labels},
     {"inexhaustive_labels", &ImageObjects::inexhaustive_labels},
+    {"image_size", &ImageObjects::image_size},
 };
 
 template <class T>

@@ -10,6 +10,7 @@ from tally._library import functions
 FIELDS = tuple(functions.image_fields())
 _INTEGERS = {
     "labels", "iscrowd", "ignore", "masks", "negative_labels", "inexhaustive_labels",
+    "image_size",
 }
 
 

@@ -151,6 +151,16 @@ TEST_F(TallyCocoTest, CountsDetectionsAtAScore) {
   EXPECT_EQ(metrics.at("recall"), Json::parse("[0, 0, 0, 0.5, 0, 1, 0, 0]"));
 }
 
+TEST_F(TallyCocoTest, CocoFilesHavePixels) {
+  const Program::Result result =
+      evaluate({"--metrics", "MeanAveragePrecision(coordinates=normalized)"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.errors,
+              HasSubstr("--coco: MeanAveragePrecision: expected "
+                        "coordinates=pixels, which COCO's files have, got "
+                        "normalized"));
+}
+
 TEST_F(TallyCocoTest, ReadsMasks) {
   const Json metrics =
       parsed(evaluate(

@@ -56,6 +56,11 @@ DetectedPairs::State DetectedPairs::observe(
   ReadRules object_rules{"target", /*is_detected=*/false, rules_.format,
                          validate_};
   found_rules.shape = object_rules.shape = rules_.shape;
+  std::vector<double> sizes;
+  if (rules_.coordinates == BoxCoordinates::kNormalized) {
+    sizes = detection::read_image_sizes(target, object_rules);
+    found_rules.sizes = object_rules.sizes = &sizes;
+  }
   const ObjectColumns found = read_objects(preds, found_rules);
   const ObjectColumns objects = read_objects(target, object_rules);
   if (rules_.shape == ObjectShape::kSegm) {

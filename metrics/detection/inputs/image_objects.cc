@@ -59,6 +59,8 @@ std::vector<ImageObjects> ImageObjectsList::select(
     const auto i = static_cast<std::size_t>(place);
     rows.push_back(flat_ ? flat_->objects.slice(offsets[i], offsets[i + 1])
                          : images_[i]);
+    at::Tensor& size = rows.back().image_size;
+    if (flat_ && size.defined()) size = size.select(0, place);
   }
   return rows;
 }

@@ -45,6 +45,9 @@ struct ImageObjects {
   /// to have no objects, and those of which not all are annotated. Of images in
   /// a list only.
   at::Tensor negative_labels = {}, inexhaustive_labels = {};
+  /// int [2]: height and width in pixels; of joined images [N, 2]. Of
+  /// annotations whose coordinates are normalized.
+  at::Tensor image_size = {};
   /// Of the boxes. Default: the metric's option.
   std::optional<BoxFormat> box_format = std::nullopt;
 

@@ -102,6 +102,26 @@ void resize(ObjectColumns& columns, const ReadRules& rules) {
   }
 }
 
+void read_sizes(const std::string& place, const at::Tensor& given,
+                at::IntArrayRef shape, double* to) {
+  TORCH_CHECK_TYPE(given.defined(), place,
+                   ": expected image_size (height and width in pixels) for "
+                   "normalized coordinates, got none");
+  TORCH_CHECK_TYPE(at::isIntegralType(given.scalar_type(), false), place,
+                   ": expected an integer image_size, got ",
+                   given.scalar_type());
+  TORCH_CHECK_VALUE(given.sizes() == shape, place, ": expected image_size ",
+                    shape, ", got ", given.sizes());
+  const at::Tensor plain = given.to(at::kCPU, at::kLong).contiguous();
+  const auto* values = plain.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < plain.numel(); ++i) {
+    TORCH_CHECK_VALUE(values[i] > 0, place,
+                      ": expected an image_size of 1 or more pixels, got ",
+                      values[i]);
+    to[i] = static_cast<double>(values[i]);
+  }
+}
+
 }  // namespace
 
 std::string ReadRules::image(std::size_t i) const {
@@ -154,6 +174,21 @@ ObjectColumns read_objects(const ImageObjectsList& list,
   }
   if (rules.validate) check_objects(list, rules, columns);
   return columns;
+}
+
+std::vector<double> read_image_sizes(const ImageObjectsList& list,
+                                     const ReadRules& rules) {
+  const auto images = static_cast<std::int64_t>(list.size());
+  std::vector<double> sizes(static_cast<std::size_t>(2 * images));
+  if (list.flat()) {
+    read_sizes(rules.input, list.flat()->objects.image_size, {images, 2},
+               sizes.data());
+    return sizes;
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    read_sizes(rules.image(i), list.images()[i].image_size, {2}, &sizes[2 * i]);
+  }
+  return sizes;
 }
 
 void check_mask_sizes(const ObjectColumns& preds, const ReadRules& preds_rules,

@@ -25,6 +25,9 @@ struct ReadRules {
   MatchRules::Kind kind = MatchRules::Kind::kCoco;
   /// Labels and boxes are all there is to read, boxes as corners.
   bool only_boxes = false;
+  /// Heights and widths of the images, [images, 2], that normalized coordinates
+  /// are fractions of.
+  const std::vector<double>* sizes = nullptr;
 
   /// "preds of image 3 (id 42)".
   std::string image(std::size_t i) const;
@@ -70,6 +73,10 @@ struct ObjectColumns {
 /// allow, naming the image and the box.
 ObjectColumns read_objects(const ImageObjectsList& list,
                            const ReadRules& rules);
+/// The image_size of each image, [images, 2]. Throws c10::ValueError or
+/// c10::TypeError unless all have one.
+std::vector<double> read_image_sizes(const ImageObjectsList& list,
+                                     const ReadRules& rules);
 /// Throws c10::ValueError unless all masks of an image have one size.
 void check_mask_sizes(const ObjectColumns& preds, const ReadRules& preds_rules,
                       const ObjectColumns& target,

@@ -138,6 +138,7 @@ void ObjectReader::read_boxes(const ImageObjects& objects, std::size_t at,
                               std::size_t count) const {
   double* box = &columns_.boxes[4 * at];
   copy_values(objects.boxes, box);
+  scale(box, at, count, 4, 2);
   const double* const end = box + 4 * count;
   const BoxFormat format = objects.box_format.value_or(rules_.format);
   if (format == BoxFormat::kCXCYWH) {
@@ -152,6 +153,23 @@ void ObjectReader::read_boxes(const ImageObjects& objects, std::size_t at,
   for (; box != end; box += 4) {
     box[2] += sign * box[0];
     box[3] += sign * box[1];
+  }
+}
+
+void ObjectReader::scale(double* values, std::size_t at, std::size_t count,
+                         std::size_t numbers, std::size_t step) const {
+  if (rules_.sizes == nullptr) return;
+  const auto& offsets = columns_.offsets;
+  auto next = std::upper_bound(offsets.begin(), offsets.end(),
+                               static_cast<std::int64_t>(at));
+  for (std::size_t i = at; i < at + count; ++i, values += numbers) {
+    while (*next <= static_cast<std::int64_t>(i)) ++next;
+    const auto image = static_cast<std::size_t>(next - offsets.begin() - 1);
+    const double* size = rules_.sizes->data() + 2 * image;
+    for (std::size_t k = 0; k < numbers; k += step) {
+      values[k] *= size[1];
+      values[k + 1] *= size[0];
+    }
   }
 }
 
@@ -198,6 +216,7 @@ void ObjectReader::read_keypoints(const ImageObjects& objects, std::size_t at,
   const auto numbers = static_cast<std::size_t>(objects.keypoints.size(-1));
   std::vector<double> values(count * points * numbers);
   copy_values(objects.keypoints, values.data());
+  scale(values.data(), at, count, points * numbers, numbers);
   double* to = &columns_.keypoints[3 * points * at];
   for (std::size_t i = 0; i < count * points; ++i) {
     std::copy_n(&values[numbers * i], numbers, to + 3 * i);

@@ -29,6 +29,10 @@ class ObjectReader {
  private:
   void read_boxes(const ImageObjects& objects, std::size_t at,
                   std::size_t count) const;
+  /// Pixels of normalized coordinates: the first two of every `step` of the
+  /// `numbers` that each object has.
+  void scale(double* values, std::size_t at, std::size_t count,
+             std::size_t numbers, std::size_t step) const;
   void read_keypoints(const ImageObjects& objects, std::size_t at,
                       std::size_t count) const;
   void read_areas(const ImageObjects& objects, std::size_t at,

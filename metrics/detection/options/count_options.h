@@ -4,6 +4,7 @@
 
 #include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/common/option_words.h"
+#include "tally/metrics/detection/options/box_coordinates.h"
 #include "tally/metrics/detection/options/box_format.h"
 #include "tally/metrics/detection/options/object_shape.h"
 #include "tally/metrics/options.h"
@@ -15,6 +16,7 @@ namespace internal::detection {
 struct CountRules {
   std::int64_t num_classes;
   BoxFormat format;
+  BoxCoordinates coordinates;
   ObjectShape shape;
   double iou_threshold;
   double score_threshold;
@@ -38,6 +40,10 @@ struct DetectionCountOptions {
   TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);
   /// What the numbers of boxes are.
   TALLY_INHERITED_ARG(Self, BoxFormat, box_format) = BoxFormat::kXYXY;
+  /// The unit of boxes. With kNormalized annotations have an image_size, by
+  /// which boxes become pixels before anything is computed.
+  TALLY_INHERITED_ARG(Self, BoxCoordinates,
+                      coordinates) = BoxCoordinates::kPixels;
   /// What of objects is compared: boxes, or masks (masks or runs of
   /// ImageObjects). Not keypoints.
   TALLY_INHERITED_ARG(Self, ObjectShape, iou_type) = ObjectShape::kBbox;
@@ -52,6 +58,7 @@ struct DetectionCountOptions {
     v("num_classes", num_classes_, OptionRole::kSize,
       internal::words::kNumClasses);
     v("box_format", box_format_, internal::words::kBoxFormat);
+    v("coordinates", coordinates_, internal::words::kCoordinates);
     v.first<2>("iou_type", iou_type_, OptionRole::kState,
                "What is compared: boxes or masks.");
     v("iou_threshold", iou_threshold_, "IoU that a pair exceeds.");
@@ -62,8 +69,8 @@ struct DetectionCountOptions {
     internal::detection::check_count_rules(metric, rules());
   }
   internal::detection::CountRules rules() const {
-    return {num_classes_, box_format_, iou_type_, iou_threshold_,
-            score_threshold_};
+    return {num_classes_, box_format_,    coordinates_,
+            iou_type_,    iou_threshold_, score_threshold_};
   }
 };
 

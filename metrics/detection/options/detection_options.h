@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tally/metrics/detection/options/box_coordinates.h"
 #include "tally/metrics/detection/options/box_format.h"
 #include "tally/metrics/detection/options/match_rules.h"
 #include "tally/metrics/detection/options/object_shape.h"
@@ -32,6 +33,9 @@ struct EnumNames<DetectionAverage> {
 struct MeanAveragePrecisionOptions {
   /// What the numbers of boxes are.
   TORCH_ARG(BoxFormat, box_format) = BoxFormat::kXYXY;
+  /// The unit of boxes and keypoints. With kNormalized annotations have an
+  /// image_size, by which they become pixels before anything is computed.
+  TORCH_ARG(BoxCoordinates, coordinates) = BoxCoordinates::kPixels;
   /// What of objects is compared: boxes, masks (masks or runs of ImageObjects)
   /// or keypoints.
   TORCH_ARG(ObjectShape, iou_type) = ObjectShape::kBbox;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tally/metrics/detection/options/box_coordinates.h"
 #include "tally/metrics/detection/options/box_format.h"
 #include "tally/metrics/detection/options/match_rules.h"
 #include "tally/metrics/detection/options/object_shape.h"
@@ -19,6 +20,9 @@ namespace tally {
 struct LVISOptions {
   /// What the numbers of boxes are.
   TORCH_ARG(BoxFormat, box_format) = BoxFormat::kXYXY;
+  /// The unit of boxes and keypoints. With kNormalized annotations have an
+  /// image_size, by which they become pixels before anything is computed.
+  TORCH_ARG(BoxCoordinates, coordinates) = BoxCoordinates::kPixels;
   /// Boxes or masks.
   TORCH_ARG(ObjectShape, iou_type) = ObjectShape::kBbox;
   /// Overlaps from which a detection hits an object. Default: empty, which

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tally/metrics/common/option_words.h"
+#include "tally/metrics/detection/options/box_coordinates.h"
 #include "tally/metrics/detection/options/box_format.h"
 #include "tally/metrics/detection/options/match_rules.h"
 #include "tally/metrics/detection/options/object_shape.h"
@@ -32,6 +33,9 @@ struct PascalVOCOptions {
   /// What the numbers of boxes are. The right and bottom edges of kXYXY are
   /// pixels of the object, as in VOC's files.
   TORCH_ARG(BoxFormat, box_format) = BoxFormat::kXYXY;
+  /// The unit of boxes and keypoints. With kNormalized annotations have an
+  /// image_size, by which they become pixels before anything is computed.
+  TORCH_ARG(BoxCoordinates, coordinates) = BoxCoordinates::kPixels;
   /// Overlaps that a hit exceeds, ascending. Default: 0.5.
   TORCH_ARG(std::vector<double>, iou_thresholds) = {0.5};
   TORCH_ARG(VOCInterpolation, interpolation) = VOCInterpolation::kAllPoints;
@@ -41,6 +45,7 @@ struct PascalVOCOptions {
  public:
   void visit(OptionVisitor& v) {
     v("box_format", box_format_, internal::words::kBoxFormat);
+    v("coordinates", coordinates_, internal::words::kCoordinates);
     v("iou_thresholds", iou_thresholds_,
       "IoU thresholds that a hit exceeds, ascending.");
     v("interpolation", interpolation_, OptionRole::kValue,

@@ -102,13 +102,18 @@ MatchedDetections::State MatchedDetections::observe(
   const at::Tensor ids = read_ids(image_ids.tensor(), preds.size());
   const std::int64_t* id =
       ids.defined() ? ids.const_data_ptr<std::int64_t>() : nullptr;
-  const detection::ReadRules found_rules{
+  detection::ReadRules found_rules{
       "preds", /*is_detected=*/true, format_, validate_, id, shape_,
       sigmas_, rules_.kind};
-  const detection::ReadRules object_rules{"target", /*is_detected=*/false,
-                                          format_,  validate_,
-                                          id,       shape_,
-                                          sigmas_,  rules_.kind};
+  detection::ReadRules object_rules{"target", /*is_detected=*/false,
+                                    format_,  validate_,
+                                    id,       shape_,
+                                    sigmas_,  rules_.kind};
+  std::vector<double> sizes;
+  if (is_normalized_) {
+    sizes = detection::read_image_sizes(target, object_rules);
+    found_rules.sizes = object_rules.sizes = &sizes;
+  }
   const detection::ObjectColumns found =
       detection::read_objects(preds, found_rules);
   const detection::ObjectColumns objects =

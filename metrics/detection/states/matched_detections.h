@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tally/metrics/detection/inputs/image_objects.h"
+#include "tally/metrics/detection/options/box_coordinates.h"
 #include "tally/metrics/detection/options/box_format.h"
 #include "tally/metrics/detection/options/match_rules.h"
 #include "tally/metrics/detection/options/object_shape.h"
@@ -48,6 +49,7 @@ class MatchedDetections {
   MatchedDetections(const Options& options, const MetricOptions& metric_options)
       : rules_(options.rules()),
         format_(options.box_format()),
+        is_normalized_(options.coordinates() == BoxCoordinates::kNormalized),
         shape_(options.iou_type()),
         sigmas_(options.sigmas()),
         validate_(metric_options.validate_args()) {}
@@ -58,6 +60,7 @@ class MatchedDetections {
  private:
   internal::detection::MatchRules rules_;
   BoxFormat format_;
+  bool is_normalized_;
   ObjectShape shape_;
   std::vector<double> sigmas_;
   bool validate_;

@@ -121,7 +121,8 @@ TEST(DetectionConfusionMatrixTest, CrowdsTakeDetectionsOfTheirClass) {
 
 TEST(DetectionConfusionMatrixTest, Nothing) {
   DetectionConfusionMatrix matrix(2);
-  EXPECT_TRUE(testkit::same_bits(matrix.compute(), at::zeros({3, 3}, at::kLong)));
+  EXPECT_TRUE(
+      testkit::same_bits(matrix.compute(), at::zeros({3, 3}, at::kLong)));
   DetectionF1Score f1(2);
   EXPECT_TRUE(std::isnan(f1.compute().item<double>()));
   f1.update(Images{ImageObjects{{}, {}, at::zeros({0})}},
@@ -137,12 +138,12 @@ TEST(DetectionConfusionMatrixTest, AllShareOneState) {
   MetricCollection metrics;
   metrics.add("matrix", DetectionConfusionMatrix(2));
   metrics.add("precision", DetectionPrecision(2));
-  metrics.add("recall", DetectionRecall(DetectionRateOptions(2).average(
-                            Average::kNone)));
+  metrics.add("recall",
+              DetectionRecall(DetectionRateOptions(2).average(Average::kNone)));
   EXPECT_EQ(metrics.groups().size(), 1u);
-  metrics.update(Images{objects({{0, 0, 9, 9}, {50, 0, 59, 9}}, {0, 0},
-                                {0.9, 0.8})},
-                 Images{objects({{0, 0, 9, 9}, {80, 0, 89, 9}}, {0, 1})});
+  metrics.update(
+      Images{objects({{0, 0, 9, 9}, {50, 0, 59, 9}}, {0, 0}, {0.9, 0.8})},
+      Images{objects({{0, 0, 9, 9}, {80, 0, 89, 9}}, {0, 1})});
   const Results results = metrics.compute();
   EXPECT_EQ(results["precision"].item<double>(), 0.25);
   EXPECT_TRUE(testkit::same_bits(results["recall"],
@@ -182,11 +183,11 @@ TEST(DetectionConfusionMatrixTest, RefusesWhatItCannotCount) {
               HasSubstr("expected a finite number, got nan"));
   EXPECT_THAT(option(Options(1).iou_type(ObjectShape::kKeypoints)),
               HasSubstr("expected bbox or segm, got keypoints"));
-  EXPECT_THAT(refusal_of<c10::ValueError>([] {
-                DetectionRecall made(
-                    DetectionRateOptions(1).zero_division(0.5));
-              }),
-              HasSubstr("expected zero_division 0, 1 or nan, got 0.5"));
+  EXPECT_THAT(
+      refusal_of<c10::ValueError>([] {
+        DetectionRecall made(DetectionRateOptions(1).zero_division(0.5));
+      }),
+      HasSubstr("expected zero_division 0, 1 or nan, got 0.5"));
 }
 
 }  // namespace

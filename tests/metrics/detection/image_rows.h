@@ -24,7 +24,8 @@ inline InputValue image_objects(const std::vector<RaggedRow>& rows) {
         {"masks", &image.masks},
         {"keypoints", &image.keypoints},
         {"negative_labels", &image.negative_labels},
-        {"inexhaustive_labels", &image.inexhaustive_labels}};
+        {"inexhaustive_labels", &image.inexhaustive_labels},
+        {"image_size", &image.image_size}};
     for (const auto& [name, tensor] : row) *parts.at(name) = tensor;
   }
   return InputValue::of(std::move(images));
