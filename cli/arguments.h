@@ -31,6 +31,7 @@ enum class Format { kTable, kJson, kCsv };
 struct DataSet {
   std::string name;
   std::vector<std::string> csv;     // files, folders and patterns, or
+  std::vector<std::string> coco;    // annotations and results, or
   std::vector<std::string> inputs;  // as those of all
   std::vector<std::string> input_names;
 };
@@ -51,7 +52,7 @@ struct Arguments {
   std::vector<std::string> coco;         // annotations and results
   std::vector<std::string> folders;      // of the images of coco, or none
   std::vector<std::string> csv;          // files, folders and patterns
-  std::vector<DataSet> sets;             // in place of inputs and csv
+  std::vector<DataSet> sets;             // in place of inputs, csv and coco
   std::string columns;
   std::vector<std::string> by;  // columns whose values divide the rows
   std::int64_t slices = 0;      // to show; 0: all

@@ -112,17 +112,23 @@ class EvaluateParser {
     check_set_names(names, "--set");
     for (const auto& [name, given] : given_) {
       static const std::set<std::string> kOfOne = {
-          "--by",   "--slices", "--interval", "--interval-method",
-          "--ids",  "--groups", "--split",    "--replicates",
-          "--save", "--part",   "--folders"};
-      TORCH_CHECK_VALUE(kOfOne.count(name) == 0, name,
-                        ": expected one data set, got --set");
+          "--by",         "--slices", "--ids",  "--groups", "--split",
+          "--replicates", "--save",   "--part", "--folders"};
+      TORCH_CHECK_VALUE(
+          kOfOne.count(name) == 0, name,
+          ": expected one data set, got --set; evaluate each set alone, with "
+          "--csv, --inputs or --coco",
+          name == "--by" ? ", or all rows as one file, whose first column of "
+                           "--by names their set"
+                         : "");
     }
-    const Arguments given = arguments_;
+    Arguments given = arguments_;
     for (const DataSet& set : given.sets) {
       arguments_ = arguments_of(given, set);
       check_together();
     }
+    // Those of --coco, if no others are given.
+    given.metrics = arguments_.metrics;
     arguments_ = given;
   }
 

@@ -43,6 +43,9 @@ Report evaluate_sets(const Arguments& arguments,
     whole.ranks = own.ranks;
     whole.rows += own.rows;
     whole.remarks += of_set(set.name, own.remarks);
+    for (const auto& [name, interval] : own.intervals) {
+      whole.intervals.add(set.name + "/" + name, interval);
+    }
     sets.push_back({set.name, own.rows, static_cast<double>(own.rows),
                     std::move(own.results)});
   }

@@ -7,7 +7,8 @@
 namespace tally::cli {
 
 /// evaluate() of each set that --set names, one after the other: the results of
-/// all and their means, as join_sets() has them, and the rows of all together.
+/// all and their means, as join_sets() has them, and the rows of all together;
+/// intervals are those of each set, and means have none.
 /// Collective.
 Report evaluate_sets(const Arguments& arguments,
                      const std::shared_ptr<sync::Communicator>& ranks,

@@ -35,8 +35,8 @@ const char* const kHelp =
                                       metric: MeanAveragePrecision), or of
                                       panoptic segmentation
     --set NAME=FILE ...               one of several data sets, in place of
-                                      --inputs and --csv: files as of these,
-                                      told by their names; results are
+                                      --inputs, --csv and --coco: files as of
+                                      these, told by their names; results are
                                       NAME/metric, and the means over all sets
                                       mean/metric and, by their rows,
                                       weighted_mean/metric

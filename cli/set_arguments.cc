@@ -55,13 +55,26 @@ DataSet parse_set(const std::vector<std::string>& words) {
   for (const std::string& file : files) {
     if (has_csv_name(file)) {
       set.csv.push_back(user_path(file));
+    } else if (std::filesystem::path(file).extension() == ".json") {
+      set.coco.push_back(user_path(file));
     } else {
       add_inputs(file, set.inputs, set.input_names);
     }
   }
-  TORCH_CHECK_VALUE(set.csv.empty() || set.inputs.empty(), "--set: ", set.name,
-                    ": expected files of one kind, got ", set.csv.front(),
-                    " and ", set.inputs.front());
+  const auto check_kinds = [&](const auto& some, const auto& others) {
+    TORCH_CHECK_VALUE(some.empty() || others.empty(), "--set: ", set.name,
+                      ": expected files of one kind, got ", some.front(),
+                      " and ", others.front());
+  };
+  check_kinds(set.csv, set.inputs);
+  check_kinds(set.csv, set.coco);
+  check_kinds(set.coco, set.inputs);
+  TORCH_CHECK_VALUE(set.coco.size() != 1, "--set: ", set.name,
+                    ": expected annotations and, behind them, one or more "
+                    "files of results, got ",
+                    set.coco.front(),
+                    " alone; a file with an object in each line is named "
+                    ".jsonl");
   TORCH_CHECK_VALUE(std::count(set.inputs.begin(), set.inputs.end(),
                                files::kStandardInput) == 0,
                     "--set: ", set.name,
@@ -73,6 +86,7 @@ Arguments arguments_of(const Arguments& arguments, const DataSet& set) {
   Arguments own = arguments;
   own.sets.clear();
   own.csv = set.csv;
+  own.coco = set.coco;
   own.inputs = set.inputs;
   own.input_names = set.input_names;
   return own;

@@ -1,6 +1,6 @@
 """The program ``tally``, as docs/cli.md has it: ``python -m tally evaluate ...``.
 
-Where it takes tables as CSV (``--csv``), it also takes them as Parquet and Arrow, which
+Where it takes tables as CSV (``--csv``, ``--set``), it also takes them as Parquet and Arrow, which
 pyarrow reads: they are written as text into a temporary folder.
 """
 
@@ -53,11 +53,12 @@ class _Words:
             self._check()
 
     def _replaced(self, words):
-        name = ""
+        name, names_set = "", False
         for word in words:
             option, value = _option(word)
             if option:
                 name = option
+                names_set = name == "--set"
                 self._given.add(name)
             if value is None and option:
                 yield word
@@ -65,30 +66,39 @@ class _Words:
             value = word if value is None else value
             if name in ("--output", "--replicates", "--save"):
                 self._outputs.append(value)
-            files = self._as_text(value) if name == "--csv" else None
+            set_name = ""
+            if names_set:
+                set_name, equals, value = value.partition("=")
+                set_name += equals
+                names_set = False
+            # A set tells its tables by their names.
+            suffix = {"--csv": "", "--set": ".csv"}.get(name)
+            files = self._as_text(value, suffix) if value and suffix is not None else None
             if files is None:
                 yield word
-            elif option:
-                yield from (name, *files)
-            else:
-                yield from files
+                continue
+            if option:
+                yield name
+            yield set_name + files[0]
+            yield from files[1:]
 
-    def _as_text(self, word):
+    def _as_text(self, word, suffix):
         """The files that take a word's place, or None where it has no tables."""
         files = _files_of(word)
         kinds = [table_kind(file) for file in files]
         if not any(kinds):
             return None
-        return [self._text_of(*each) if each[1] else each[0] for each in zip(files, kinds)]
+        return [self._text_of(*each, suffix) if each[1] else each[0]
+                for each in zip(files, kinds)]
 
-    def _text_of(self, file, kind):
+    def _text_of(self, file, kind, suffix):
         status = os.stat(file)
         key = status.st_dev, status.st_ino
         if key not in self._written:
             # The file's name is part of what the program says of it.
             folder = os.path.join(self._folder, str(len(self._written)))
             os.mkdir(folder)
-            self._written[key] = os.path.join(folder, os.path.basename(file))
+            self._written[key] = os.path.join(folder, os.path.basename(file) + suffix)
             self._tables.append((file, kind))
         return self._written[key]
 

@@ -235,6 +235,44 @@ def test_other_rules():
     assert 0 < tally.LVISAveragePrecision()(preds, judged)["map"] < 1
 
 
+def test_counts_at_a_score():
+    preds, target = random_images(9)
+    options = {"num_classes": 3, "score_threshold": 0.4}
+    matrix = tally.DetectionConfusionMatrix(**options)(preds, target)
+    assert matrix.shape == (4, 4) and matrix[3, 3] == 0
+    true = matrix.diag()[:3].double()
+    precision, recall = true / matrix.sum(0)[:3], true / matrix.sum(1)[:3]
+    options["average"] = "none"
+    assert torch.equal(tally.DetectionPrecision(**options)(preds, target), precision)
+    assert torch.equal(tally.DetectionRecall(**options)(preds, target), recall)
+    torch.testing.assert_close(
+        tally.DetectionF1Score(**options)(preds, target),
+        2 * precision * recall / (precision + recall),
+    )
+    with pytest.raises(ValueError, match=r"expected labels in \[0, 2\), got 2"):
+        tally.DetectionRecall(2)(preds, target)
+
+
+def test_boxes_in_fractions_of_the_image():
+    preds, target = random_images(10)
+    size = torch.tensor([WIDTH, HEIGHT, WIDTH, HEIGHT])
+
+    def fractions(images):
+        return [
+            {**image, "boxes": image["boxes"] / size, "image_size": [HEIGHT, WIDTH]}
+            for image in images
+        ]
+
+    pixels = tally.MeanAveragePrecision()(preds, target)
+    metric = tally.MeanAveragePrecision(coordinates="normalized")
+    value = metric(fractions(preds), fractions(target))
+    assert value.keys() == pixels.keys()
+    for name, each in value.items():
+        torch.testing.assert_close(each, pixels[name])
+    with pytest.raises(TypeError, match="target of image 0: expected image_size"):
+        metric(fractions(preds), target)
+
+
 def test_collections_copies_and_pickles():
     preds, target = random_images(8)
     metrics = tally.MetricCollection(

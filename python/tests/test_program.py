@@ -108,6 +108,23 @@ def test_tables_have_the_values_of_their_columns(run, tmp_path, name):
     assert values(found) == expected()
 
 
+def test_sets_of_tables(run, tmp_path):
+    pq.write_table(table(slice(0, 50)), tmp_path / "a.parquet")
+    pq.write_table(table(slice(50, 120)), tmp_path / "b.parquet")
+    write_arrow(table(slice(120, 200)), str(tmp_path / "c.arrow"))
+    found = evaluate(
+        run, "--set", f"a={tmp_path / 'a.parquet'}",
+        f"--set=bc={tmp_path / 'b.parquet'}", tmp_path / "c.arrow", "--interval", "0.9",
+    )
+    assert found["rows"] == 200
+    for name, rows in ("a", slice(0, 50)), ("bc", slice(50, 200)):
+        of_set = tuple(
+            found["metrics"][f"{name}/{metric}"] for metric in ("BinaryAccuracy", "BinaryAUROC")
+        )
+        assert of_set == expected(rows)
+        assert f"{name}/BinaryAUROC" in found["intervals"]
+
+
 def test_slices_and_intervals_of_tables(run, tmp_path):
     pq.write_table(table(), tmp_path / "x.parquet")
     status, out, err = run(

@@ -89,10 +89,87 @@ TEST_F(TallySetsTest, SaysWhichSetIsWrong) {
               HasSubstr("--set: a: expected files, got the standard input"));
   EXPECT_THAT(refusal({"--set", "a=" + clean_, "--csv", noisy_}),
               HasSubstr("--coco and --set, got several"));
-  EXPECT_THAT(refusal({"--set", "a=" + clean_, "--interval", "0.9"}),
-              HasSubstr("--interval: expected one data set, got --set"));
+  EXPECT_THAT(refusal({"--set", "a=" + clean_, "gt.json"}),
+              HasSubstr("--set: a: expected files of one kind, got " + clean_ +
+                        " and "));
+  EXPECT_THAT(refusal({"--set", "a=gt.json"}),
+              HasSubstr("--set: a: expected annotations and, behind them, one "
+                        "or more files of results, got "));
+  EXPECT_THAT(refusal({"--set", "a=" + clean_, "--by", "preds"}),
+              HasSubstr("--by: expected one data set, got --set; evaluate each "
+                        "set alone, with --csv, --inputs or --coco, or all "
+                        "rows as one file, whose first column of --by names "
+                        "their set"));
+  for (const char* option : {"--save", "--ids", "--groups", "--replicates",
+                             "--part", "--split", "--folders", "--slices"}) {
+    EXPECT_THAT(refusal({"--set", "a=" + clean_, option, "1"}),
+                HasSubstr(std::string(option) +
+                          ": expected one data set, got --set; evaluate each "
+                          "set alone, with --csv, --inputs or --coco"));
+  }
+  EXPECT_THAT(refusal({"--set", "a=" + folder_.write("x.parquet", "PAR1")}),
+              HasSubstr("a Parquet file"));
   EXPECT_THAT(refusal({"--set", "a=" + clean_, "-o", clean_}),
               HasSubstr("expected another file to write to, got an input"));
+}
+
+TEST_F(TallySetsTest, IntervalsAreThoseOfEachSet) {
+  const Words interval = {"--interval", "0.9", "--format", "json"};
+  const auto json_of = [&](Words words) {
+    words.insert(words.end(), interval.begin(), interval.end());
+    const auto result = run_program(with(words));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return Json::parse(result.output);
+  };
+  for (const char* ranks : {"1", "2"}) {
+    const Json both = json_of({"--set", "clean=" + clean_, "--set",
+                               "noisy=" + noisy_, "--ranks", ranks});
+    EXPECT_EQ(both["metrics"].size(), 4u);
+    EXPECT_EQ(both["intervals"].size(), 2u);
+    EXPECT_EQ(both["intervals"]["clean/a"],
+              json_of({"--csv", clean_})["intervals"]["a"]);
+    EXPECT_EQ(both["intervals"]["noisy/a"],
+              json_of({"--csv", noisy_})["intervals"]["a"]);
+  }
+  const auto table =
+      run_program(with({"--set", "clean=" + clean_, "--set", "noisy=" + noisy_,
+                        "--interval", "0.9", "--quiet"}));
+  EXPECT_THAT(table.output, HasSubstr("\nclean/a  0.5  "));
+}
+
+TEST_F(TallySetsTest, CocoFilesAreASet) {
+  const std::string annotations = folder_.write("gt.json", R"({
+    "images": [{"id": 1}, {"id": 2}],
+    "annotations": [
+      {"id": 1, "image_id": 1, "category_id": 3, "bbox": [0, 0, 10, 10],
+       "area": 100},
+      {"id": 2, "image_id": 2, "category_id": 3, "bbox": [0, 0, 10, 10],
+       "area": 100}],
+    "categories": [{"id": 3, "name": "cat"}]})");
+  const auto found = [&](const char* name, const char* width) {
+    return folder_.write(
+        name, std::string(R"([{"image_id": 1, "category_id": 3, "score": 0.9,
+                 "bbox": [0, 0, )") +
+                  width + ", 10]}]");
+  };
+  const std::string day = found("day.json", "10");
+  const std::string night = found("night.json", "4");
+  const auto evaluated = [&](Words more) {
+    Words words = {
+        "--set", "day=" + annotations, day,   "--set=night=" + annotations,
+        night,   "--format",           "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto result = run_program(evaluate(words));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return Json::parse(result.output)["metrics"];
+  };
+  const Json metrics =
+      evaluated({"-m", "r=DetectionRecall; p=DetectionPrecision"});
+  EXPECT_EQ(metrics["day/r"], 0.5);
+  EXPECT_EQ(metrics["night/r"], 0);
+  EXPECT_EQ(metrics["mean/p"], 0.5);
+  // Without metrics those of --coco.
+  EXPECT_EQ(evaluated({})["night/MeanAveragePrecision.map"], 0);
 }
 
 TEST_F(TallySetsTest, RemarksNameTheirSet) {
