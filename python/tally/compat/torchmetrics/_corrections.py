@@ -83,7 +83,7 @@ def _by_image(make, images):
     )
 
 
-_OF_IMAGES = "the value is the mean of images'; TorchMetrics' of a batch depends on its size"
+_OF_IMAGES = "the value is the mean over images; TorchMetrics' depends on the batch size"
 
 # Two rows of four pixels, the second of which lacks a class.
 _MASKS = (
@@ -92,7 +92,8 @@ _MASKS = (
 )
 
 _IGNORED = Correction(
-    "a class that is ignore_index is in no average; TorchMetrics' macro average counts it as 0",
+    "the class `ignore_index` is excluded from averages; TorchMetrics' macro average counts it "
+    "as 0",
     "scikit-learn",
     _sklearn(
         "classification", "MulticlassRecall(num_classes=2, ignore_index=0)",
@@ -101,8 +102,8 @@ _IGNORED = Correction(
     ),
 )
 _SCORES = Correction(
-    "scores of 0 or less are scores like others, and documents of equal score count for each "
-    "of their orders; TorchMetrics drops hits with such scores, and ties go by the order of rows",
+    "scores of 0 or less are ranked like others, and ties are averaged over all orders; "
+    "TorchMetrics drops hits with such scores, and breaks ties by the order of rows",
     "scikit-learn",
     _sklearn(
         "retrieval", "RetrievalMAP()",
@@ -111,19 +112,19 @@ _SCORES = Correction(
     ),
 )
 _BINNED = (
-    "with thresholds by number, a score of exactly 1 is above all others; TorchMetrics' "
-    "curve of thresholds begins at its rates instead of 0"
+    "with a number of thresholds, a score of exactly 1 is above all thresholds; TorchMetrics' "
+    "curve begins at its rates instead of at 0"
 )
 _OF_THREE = "[[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]]"
 _OF_TWO = "[[1.0, 1.0], [1.0, 0.3], [0.3, 1.0], [0.2, 0.2]]"
-_SURE = "a confidence of exactly 1 is in the last bin; TorchMetrics has one more for it"
+_SURE = "a confidence of exactly 1 belongs to the last bin; TorchMetrics adds a bin for it"
 _ALIGNED = (
-    "hits are those of the alignment with the fewest edits; TorchMetrics counts the most that "
+    "hits are those of the alignment with the fewest edits; TorchMetrics counts as many as "
     "lengths and distance allow"
 )
 _SMOOTHED = (
-    "of references as close in length the shorter one counts, where TorchMetrics takes the "
-    "first; what is smoothed may have no hits, where it has 0"
+    "among references equally close in length, the shorter one counts, where TorchMetrics uses "
+    "the first; with smoothing, an order may have no matches, where TorchMetrics returns 0"
 )
 _ONE_CLUSTER = "one cluster on both sides is full agreement; TorchMetrics has 0"
 _ZEROS = "torch.zeros(4).long(), torch.zeros(4).long()"
@@ -139,31 +140,32 @@ CORRECTIONS = {
     },
     **{
         "Retrieval" + name: Correction(
-            "documents of equal score count for each of their orders; TorchMetrics takes one of "
-            "them", "TorchMetrics, over all orders of rows", _orders(f"Retrieval{name}()"),
+            "ties are averaged over all orders; TorchMetrics uses one order",
+            "TorchMetrics, over all orders of rows", _orders(f"Retrieval{name}()"),
         )
         for name in ("FallOut", "HitRate", "RPrecision")
     },
     "RetrievalPrecisionRecallCurve": Correction(
-        "documents of equal score count for each of their orders; TorchMetrics takes one of them",
+        "ties are averaged over all orders; TorchMetrics uses one order",
         "TorchMetrics, over all orders of rows",
         _orders("RetrievalPrecisionRecallCurve()", "[0][0]"),
     ),
     "RetrievalRecallAtFixedPrecision": Correction(
-        "documents of equal score count for each of their orders; TorchMetrics takes one of them",
+        "ties are averaged over all orders; TorchMetrics uses one order",
         "TorchMetrics, over all orders of rows",
         _orders("RetrievalPrecisionRecallCurve()", "[1][0]"),
     ),
     "CosineSimilarity": Correction(
-        "a row of zeros is like no other, 0; TorchMetrics has NaN for all rows", "scikit-learn",
+        "the similarity of a row of zeros is 0; TorchMetrics returns NaN for all rows",
+        "scikit-learn",
         _example("from sklearn.metrics.pairwise import cosine_similarity",
                  "cosine_similarity([[0.0, 0.0]], [[1.0, 2.0]])[0, 0]", "regression",
                  "CosineSimilarity()", "torch.zeros(1, 2), torch.tensor([[1.0, 2.0]])"),
     ),
     **{
         name: Correction(
-            "variances are exact; TorchMetrics' are differences of float32 sums, and small ones "
-            "count as 0", "scikit-learn",
+            "variances are exact; TorchMetrics subtracts float32 sums, and treats small variances "
+            "as 0", "scikit-learn",
             _sklearn("regression", f"{name}()",
                      "torch.tensor([1000.001, 1000.002, 1000.004]), "
                      "torch.tensor([1000.001, 1000.003, 1000.005])",
@@ -189,12 +191,12 @@ CORRECTIONS = {
                    "BLEU(max_ngram_order=1).corpus_score(['a b c'], [['a b c d'], ['a b']])"),
     ),
     "SpectralAngleMapper": Correction(
-        "the angle between equal pixels is 0; TorchMetrics has what rounding leaves", "NumPy",
+        "the angle between equal pixels is 0; TorchMetrics returns a rounding error", "NumPy",
         _example("import numpy; torch.manual_seed(0); x = torch.rand(1, 3, 16, 16)",
                  "float(numpy.arccos(1.0))", "image", "SpectralAngleMapper()", "x, x"),
     ),
     "RelativeAverageSpectralError": Correction(
-        "means of windows are means; TorchMetrics divides them by the area of the window again, "
+        "window means are correct; TorchMetrics divides them by the window's area a second time, "
         "and averages maps over images first", "TorchMetrics, of one image over that area",
         _example("import torchmetrics.image as own; torch.manual_seed(0); "
                  "x, y = torch.rand(2, 1, 3, 24, 24)",
@@ -203,7 +205,7 @@ CORRECTIONS = {
     ),
     **{
         name: Correction(
-            "of one class alone it is 0; TorchMetrics has 1 or -1", "scikit-learn",
+            "0 if only one class occurs; TorchMetrics has 1 or -1", "scikit-learn",
             _sklearn("classification", f"{name}({options})", f"{ones}, {ones}",
                      "matthews_corrcoef([1, 1, 1, 1], [1, 1, 1, 1])"),
         )
@@ -254,7 +256,8 @@ CORRECTIONS = {
                    ".corpus_score(['the cat', 'zzz'], [['the cat sat', 'dog hill']])"),
     ),
     "EditDistance": Correction(
-        "the smallest number of edits at any length; TorchMetrics looks near the diagonal", "jiwer",
+        "the smallest number of edits at any length; TorchMetrics searches only near the diagonal",
+        "jiwer",
         _example("import jiwer; s = 'bcde' * 25; r = jiwer.process_characters([s + 'a' * 40], "
                  "['a' * 40 + s])", "r.substitutions + r.deletions + r.insertions", "text",
                  "EditDistance()", "['a' * 40 + s], [s + 'a' * 40]"),
@@ -266,7 +269,7 @@ CORRECTIONS = {
                    "TER().corpus_score([''], [['a b']])"),
     ),
     "MultilabelRankingLoss": Correction(
-        "labels of equal score are ordered wrongly; TorchMetrics goes by their order",
+        "labels with equal scores count as ordered wrongly; TorchMetrics orders them by index",
         "scikit-learn",
         _sklearn("classification", "MultilabelRankingLoss(num_labels=3)",
                  "torch.tensor([[0.5, 0.5, 0.2], [0.3, 0.3, 0.3]]), "
@@ -284,19 +287,19 @@ CORRECTIONS = {
                  "adjusted_mutual_info_score([0, 0, 0, 0], [0, 0, 0, 0])"),
     ),
     "VMeasureScore": Correction(
-        "of clusterings that share nothing it is 0; TorchMetrics has 1", "scikit-learn",
+        "0 for independent clusterings; TorchMetrics has 1", "scikit-learn",
         _sklearn("clustering", "VMeasureScore()", "torch.arange(4) % 2, torch.arange(4) // 2",
                  "v_measure_score([0, 0, 1, 1], [0, 1, 0, 1])"),
     ),
     "AdjustedRandScore": Correction(
-        "numbers of pairs are exact; TorchMetrics' overflow from some ten thousand samples on",
+        "pair counts are exact; TorchMetrics' overflow beyond some ten thousand samples",
         "scikit-learn",
         _sklearn("clustering", "AdjustedRandScore()",
                  "torch.arange(100000) % 9, torch.arange(100000) // 2 % 9",
                  "adjusted_rand_score(torch.arange(100000) % 9, torch.arange(100000) // 2 % 9)"),
     ),
     "GeneralizedDiceScore": Correction(
-        "the weights of an image depend on it alone; TorchMetrics' on the whole batch where an "
+        "an image's weights depend only on that image; in TorchMetrics, on the whole batch if an "
         "image lacks a class", "MONAI, image by image",
         _example("from monai.metrics import compute_generalized_dice as dice; "
                  f"x, y = {_MASKS}", "float(torch.cat([dice(x[i:i + 1], y[i:i + 1], "
@@ -304,7 +307,7 @@ CORRECTIONS = {
                  "GeneralizedDiceScore(num_classes=3)", "x, y"),
     ),
     "MultiScaleStructuralSimilarityIndexMeasure": Correction(
-        "windows lie within the image; TorchMetrics' reach over its border", "pytorch-msssim",
+        "windows lie within the image; TorchMetrics' extend over its border", "pytorch-msssim",
         _example("from pytorch_msssim import ms_ssim; torch.manual_seed(0); "
                  "x = torch.rand(1, 1, 176, 176); y = 0.7 * x + 0.3 * torch.rand_like(x)",
                  "float(ms_ssim(x, y, data_range=1.0))", "image",
@@ -319,8 +322,8 @@ CORRECTIONS = {
         _by_image("SpectralDistortionIndex()", "rand(2, 3, 16, 16)"),
     ),
     "HausdorffDistance": Correction(
-        "distances between pixels are Euclidean in masks of any shape; TorchMetrics' are wrong "
-        "where height and width differ", "SciPy",
+        "distances between pixels are Euclidean for masks of any shape; TorchMetrics' are wrong "
+        "if height and width differ", "SciPy",
         _example("from scipy.spatial.distance import directed_hausdorff",
                  "directed_hausdorff([[2, 3]], [[4, 17]])[0]", "segmentation",
                  "HausdorffDistance(num_classes=2, include_background=False, input_format='index')",
