@@ -117,12 +117,12 @@ void parse_missing(const std::string& text, files::CsvOptions& options) {
   options.missing = static_cast<files::Missing>(found - kMissing);
   if (colon == text.npos) return;
   TORCH_CHECK_VALUE(options.missing != files::Missing::kError,
-                    "--missing: expected skip or nan in front of words, got '",
+                    "--missing: expected skip or nan before the words, got '",
                     text, "'");
   options.missing_words =
       parse_list("--missing", "word", text.substr(colon + 1));
   TORCH_CHECK_VALUE(!options.missing_words.empty(),
-                    "--missing: expected words behind ':', got none");
+                    "--missing: expected words after ':', got none");
 }
 
 char parse_decimal(const std::string& text) {

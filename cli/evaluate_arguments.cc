@@ -151,7 +151,7 @@ class EvaluateParser {
         "expected one of --inputs, --csv, --jsonl, --coco and --set, got ",
         sources == 0 ? "none" : "several");
     TORCH_CHECK_VALUE(a.coco.size() != 1,
-                      "--coco: expected annotations and, behind them, one or "
+                      "--coco: expected annotations followed by one or "
                       "more files of results, got one file");
     TORCH_CHECK_VALUE(
         a.input_names.empty() || a.input_names.size() == a.inputs.size(),
@@ -225,7 +225,7 @@ class EvaluateParser {
         "--save: expected one of --by and --interval, of which a file holds "
         "one");
     TORCH_CHECK_VALUE(a.save != a.output && a.save != a.replicates,
-                      "--save: expected another file than --output and "
+                      "--save: expected a file other than --output and "
                       "--replicates");
   }
 
@@ -257,7 +257,7 @@ class EvaluateParser {
         "double_or_nothing or jackknife, got ",
         internal::OptionType<IntervalMethod>::print(a.interval_method));
     TORCH_CHECK_VALUE(a.replicates.empty() || a.replicates != a.output,
-                      "--replicates: expected another file than --output");
+                      "--replicates: expected a file other than --output");
   }
 
   Arguments arguments_;

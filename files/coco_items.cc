@@ -231,7 +231,7 @@ void read_coco_items(const std::string& path,
                             ? ": expected a list of results, got an object"
                             : ": expected an object with lists of annotations, "
                               "got a list",
-                        "; annotations come first, results behind them");
+                        "; annotations come first, then results");
     }
     if (!is_list && at == 1 && event == Event::key) {
       key = parsed.get<std::string>();

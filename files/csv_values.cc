@@ -178,10 +178,10 @@ const char* CsvValues::integer_words() const {
 
 const char* CsvValues::missing_advice() const {
   return missing_ == Missing::kError
-             ? "; --missing skip leaves out rows with fields that are empty, "
+             ? "; --missing skip drops rows with fields that are empty, "
                "NA, nan, null and the like, --missing nan reads them as NaN, "
                "and skip:-,? knows other words"
-             : "; --missing skip leaves such rows out";
+             : "; --missing skip drops such rows";
 }
 
 std::string CsvValues::advice(const std::set<std::string>& refused,
@@ -243,7 +243,7 @@ std::string word_advice(const std::set<std::string>& words, bool can_be_label,
       std::none_of(words.begin(), words.end(), has_digit);
   return may_be_missing
              ? "; if the value is missing there, --missing skip:" + names +
-                   " leaves such rows out"
+                   " drops such rows"
              : "";
 }
 

@@ -45,7 +45,7 @@ std::string line_fault(const std::string& line) {
     const auto has = [&](const char* words) {
       return fault.find(words) != fault.npos;
     };
-    if (has("Infinity")) return fault + "; leave these lines out";
+    if (has("Infinity")) return fault + "; remove these lines";
     if (has("end that comes") || has("behind the end")) {
       return fault + "; jq -c . FILE writes each object in one line";
     }
@@ -95,8 +95,8 @@ void JsonLines::check_key(const std::string& key) const {
   fail(0, "expected the key '" + shown_text(key) + "', got " +
               (known.empty() ? "no keys" : known) +
               (keys_.size() > kMost ? ", ..." : "") + column_hint(key, keys_) +
-              (has_key(key) ? "; other lines have it: --missing skip leaves "
-                              "out those that lack it"
+              (has_key(key) ? "; other lines have it: --missing skip drops "
+                              "those that lack it"
                             : ""));
 }
 
@@ -204,7 +204,7 @@ void JsonLines::refuse_all() const {
         return values_.is_missing(text);
       })) {
     advice = kinds_[first_refused_] == CsvKind::kTexts
-                 ? "; --missing skip leaves such rows out"
+                 ? "; --missing skip drops such rows"
                  : values_.missing_advice();
   } else if (are_texts_refused_ &&
              std::all_of(texts.begin(), texts.end(), is_number)) {

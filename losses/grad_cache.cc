@@ -106,15 +106,16 @@ std::vector<Tensors> micro_batches(const Tensors& batch, std::int64_t count) {
 
 void check_representations(const Tensors& some, const Tensors& rows,
                            std::size_t count) {
-  TORCH_CHECK_VALUE(some.size() == count && count > 0,
-                    "cached_backward: expected encode to give the same number "
-                    "of tensors each time, at least one, got ",
-                    some.size());
+  TORCH_CHECK_VALUE(
+      some.size() == count && count > 0,
+      "cached_backward: expected encode to return the same number "
+      "of tensors each time, at least one, got ",
+      some.size());
   for (const at::Tensor& tensor : some) {
     TORCH_CHECK_VALUE(
         tensor.defined() && tensor.is_floating_point() && tensor.dim() > 0 &&
             tensor.size(0) == rows[0].size(0),
-        "cached_backward: expected encode to give floating tensors of ",
+        "cached_backward: expected encode to return floating tensors of ",
         rows[0].size(0), " rows, got ", internal::shape_text(tensor));
   }
 }
@@ -189,7 +190,7 @@ at::Tensor cached_backward(
   }
   const at::Tensor value = loss(encoded.representations);
   TORCH_CHECK_VALUE(value.defined() && value.numel() == 1,
-                    "cached_backward: expected loss to give one number, got ",
+                    "cached_backward: expected loss to return one number, got ",
                     value.defined() ? c10::str("sizes ", value.sizes())
                                     : "an undefined tensor");
   value.backward();

@@ -41,7 +41,7 @@ const Metric& checked(const std::unique_ptr<Metric>& metric) {
   Results results;
   metric->evaluate_into(metric->make_state(), "", results);
   TORCH_CHECK_VALUE(is_value_with_counts(results), "MetricLoss expected ",
-                    metric->repr(), " to give one tensor, got ",
+                    metric->repr(), " to return one tensor, got ",
                     results.size());
   return *metric;
 }

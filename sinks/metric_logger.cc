@@ -73,8 +73,8 @@ void MetricLogger::check_step(std::int64_t step) const {
                     "MetricLogger: expected steps from Run::first_step, ",
                     run_.first_step, ", on, got ", step);
   TORCH_CHECK_VALUE(step >= step_,
-                    "MetricLogger: expected steps that do not fall, got ", step,
-                    " after ", step_);
+                    "MetricLogger: expected steps that do not decrease, got ",
+                    step, " after ", step_);
 }
 
 void MetricLogger::take_names(std::int64_t step,

@@ -327,7 +327,7 @@ at::Tensor LFQImpl::indices_to_codes(const at::Tensor& indices, bool project) {
       indices.defined() && indices.scalar_type() == at::kLong &&
           indices.dim() >= 1 + codebooks &&
           (codebooks == 0 || indices.size(-1) == options_.num_codebooks()),
-      "LFQ: indices: expected int64 as forward() gives them, got ",
+      "LFQ: indices: expected int64 as forward() returns them, got ",
       indices.defined() ? c10::str(indices.scalar_type(), " ", indices.sizes())
                         : "an undefined tensor");
   const internal::AutocastOff autocast_off;

@@ -352,7 +352,7 @@ at::Tensor VectorQuantizeImpl::indices_to_codes(const at::Tensor& indices) {
   TORCH_CHECK_VALUE(
       indices.defined() && indices.scalar_type() == at::kLong &&
           indices.dim() >= 1,
-      "VectorQuantize: indices: expected int64 as forward() gives them, got ",
+      "VectorQuantize: indices: expected int64 as forward() returns them, got ",
       indices.defined() ? c10::str(indices.scalar_type(), " ", indices.sizes())
                         : "an undefined tensor");
   at::Tensor codes = codebook.index_select(0, indices.reshape({-1}));

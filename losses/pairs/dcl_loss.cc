@@ -111,8 +111,8 @@ at::Tensor checked_weights(const char* loss, const at::Tensor& weights,
   TORCH_CHECK_VALUE(
       weights.defined() && weights.dim() == 1 &&
           weights.size(0) == rows.size(0),
-      loss, ": expected weight_fn to give a weight for each of ", rows.size(0),
-      " rows, got ",
+      loss, ": expected weight_fn to return a weight for each of ",
+      rows.size(0), " rows, got ",
       weights.defined() ? c10::str(weights.sizes()) : "an undefined tensor");
   return weights;
 }

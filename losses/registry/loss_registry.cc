@@ -217,7 +217,7 @@ std::map<std::string, LossEntry> entries_of() {
 }  // namespace
 
 Tensors Loss::logits(const Tensors&) {
-  TORCH_CHECK(false, "this loss gives no logits");
+  TORCH_CHECK(false, "this loss has no logits");
 }
 
 Tensor Loss::indices_to_codes(const Tensor&, bool) {

@@ -36,7 +36,7 @@ absl::StatusOr<FeatureExtractor> FeatureExtractor::load(
     const auto network = [module](const at::Tensor& batch) {
       const c10::IValue features = module->forward({batch});
       TORCH_CHECK_VALUE(features.isTensor(),
-                        "FeatureExtractor: expected a network that gives a "
+                        "FeatureExtractor: expected a network that returns a "
                         "tensor, got ",
                         features.tagKind());
       return features.toTensor();

@@ -107,7 +107,7 @@ class Parser {
     if (end < text_.size() && text_[end] == '(') {
       const auto close = find_outside(text_, ")", end + 1);
       TORCH_CHECK_VALUE(close.ok() && *close < text_.size(),
-                        "expected ')' behind ", text_.substr(begin));
+                        "expected ')' after ", text_.substr(begin));
       end = *close + 1;
     }
     at_ = end;

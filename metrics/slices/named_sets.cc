@@ -71,7 +71,7 @@ double mean_of(const std::vector<SetResult>& sets,
 
 void check_set_names(const std::vector<std::string>& sets, const char* owner) {
   TORCH_CHECK_VALUE(!sets.empty(), owner,
-                    ": expected a set at least, got none");
+                    ": expected at least one set, got none");
   std::set<std::string> seen;
   for (const std::string& name : sets) {
     TORCH_CHECK_VALUE(!name.empty() && name.find('/') == name.npos, owner,

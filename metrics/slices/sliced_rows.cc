@@ -57,7 +57,7 @@ RowKeys slice_rules(const char* owner, std::int64_t max_slices,
     if (rows_of_slice > 1) check_parts(owner, keys, rows_of_slice);
     for (const std::string& key : keys) {
       TORCH_CHECK_VALUE(known.empty() || known.count(key) != 0, owner,
-                        ": expected the keys that are known, got '",
+                        ": expected one of the known keys, got '",
                         slice_words(slice_key_of(key)), "'");
     }
     const std::size_t slices =

@@ -150,7 +150,7 @@ void MinMaxMetric::compute_into(const AnyState& state, AnyState& kept,
                                 Results& results) const {
   Results values = results_of(state);
   TORCH_CHECK_VALUE(values.size() == 1, kName, ": expected ", metric().repr(),
-                    " to give one tensor, got ", values.size());
+                    " to return one tensor, got ", values.size());
   auto& extremes = kept.get<ComputedExtremes>();
   extremes = ComputedExtremes::merge(extremes, extremes_of(values.value()));
   Results all;

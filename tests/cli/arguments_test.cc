@@ -268,7 +268,7 @@ TEST(ArgumentsTest, SayWhatIsWrongWithRuns) {
             "double_or_nothing or jackknife, got wilson");
   EXPECT_EQ(evaluate_error(
                 {"-m", "A", "-i", "x", "--replicates", "r", "--output", "r"}),
-            "--replicates: expected another file than --output");
+            "--replicates: expected a file other than --output");
   EXPECT_EQ(arguments_error({"report", "-m", "A", "-i", "x", "--replicates=r"}),
             "--replicates: not written by report; see evaluate");
 }

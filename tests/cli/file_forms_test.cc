@@ -87,10 +87,10 @@ TEST(CsvFormTest, NamesAreNotMissing) {
             2);
   EXPECT_THAT(csv_error("a\nx\n\n \n", {}, {CsvKind::kKeys}),
               HasSubstr("line 4: column 'a': expected an integer or a text, "
-                        "got ''; --missing skip leaves"));
+                        "got ''; --missing skip drops"));
   EXPECT_THAT(
       csv_error("a\nx\n \n", with_missing(Missing::kNan), {CsvKind::kKeys}),
-      EndsWith("got ''; --missing skip leaves such rows out"));
+      EndsWith("got ''; --missing skip drops such rows"));
 }
 
 TEST(CsvFormTest, TruthIsThatOfPythonRAndExcel) {
@@ -161,18 +161,18 @@ TEST(CsvFormTest, TheFirstFivePlacesAreNamed) {
               EndsWith("x.csv, line 2: column 'a': expected a number, got 'x'; "
                        "also in line 3 ('x'), line 4 ('x'), line 5 ('x'), line "
                        "6 ('x') and 4 more; if the value is missing there, "
-                       "--missing skip:x leaves such rows out"));
+                       "--missing skip:x drops such rows"));
   EXPECT_THAT(
       csv_error("a,b\n1,x\ny,1\n", {}, {CsvKind::kFloats}),
       EndsWith("line 2: column 'b': expected a number, got 'x'; also in "
                "line 3 (column 'a': 'y'); if the value is missing there, "
-               "--missing skip:x leaves such rows out"));
+               "--missing skip:x drops such rows"));
 }
 
 TEST(CsvFormTest, MessagesSayWhatHelps) {
   EXPECT_THAT(csv_error("a\n90%\n"),
               EndsWith("'90%'; write percentages as numbers from 0 to 1"));
-  EXPECT_THAT(csv_error("a\nNA\n"), HasSubstr("'NA'; --missing skip leaves "));
+  EXPECT_THAT(csv_error("a\nNA\n"), HasSubstr("'NA'; --missing skip drops "));
   EXPECT_THAT(csv_error("a\nx\n", {}, {CsvKind::kFloats}), EndsWith("'x'"));
   std::string many = "a\n";
   for (int i = 0; i < 30; ++i) many += "x" + std::to_string(i) + "\n";

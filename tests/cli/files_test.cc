@@ -428,12 +428,12 @@ TEST(CsvTest, SaysWhatIsWrongWhere) {
   EXPECT_THAT(csv_error("a,b\n1,2\n\n1,x\n"),
               HasSubstr("x.csv, line 4: column 'b': expected a number, got "
                         "'x'; if the value is missing there, --missing "
-                        "skip:x leaves such rows out"));
+                        "skip:x drops such rows"));
   EXPECT_THAT(csv_error("a\n1\n1.5\n", "a", {files::CsvKind::kIntegers}),
               EndsWith("line 3: column 'a': expected an integer, got '1.5'"));
   EXPECT_THAT(csv_error("1,2\n,3", "@1"),
               HasSubstr("line 2: column @1: expected a number, got ''; "
-                        "--missing skip leaves out rows with fields that"));
+                        "--missing skip drops rows with fields that"));
   EXPECT_THAT(csv_error("a,b\n1,2,3\n", "a"),
               EndsWith("line 2: expected 2 fields, got 3; a field with a "
                        "comma in it is written in quotes, \"0,9\""));

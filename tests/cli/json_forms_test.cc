@@ -173,8 +173,8 @@ TEST(JsonLinesFormTest, TheFirstLineMayLackAKey) {
   };
   EXPECT_THAT(refusal_of(read),
               EndsWith("x.jsonl, line 1: expected the key 'a', got 'b,c'; "
-                       "other lines have it: --missing skip leaves out those "
-                       "that lack it"));
+                       "other lines have it: --missing skip drops those that "
+                       "lack it"));
   options.missing = files::Missing::kSkip;
   EXPECT_EQ(read(), 1);
   options.missing = files::Missing::kNan;
@@ -266,8 +266,8 @@ TEST(JsonLinesFormTest, WhatIsMissingCanBeNan) {
                               .view({4, 2})));
   EXPECT_THAT(
       lines_error("{\"a\": 1}\n{\"a\": null}\n", CsvKind::kIntegers, options),
-      EndsWith("expected an integer, got null; --missing skip leaves "
-               "such rows out"));
+      EndsWith("expected an integer, got null; --missing skip drops "
+               "such rows"));
   EXPECT_THAT(lines_error("{\"a\": [[null]]}\n", CsvKind::kFloats, options),
               HasSubstr("expected a number, got [null]"));
 }
@@ -278,7 +278,7 @@ TEST(JsonLinesFormTest, WhatIsMissingIsToldWithTheOption) {
       EndsWith(
           "x.jsonl, line 2: key 'a': expected a number, got null; also in "
           "line 3 (no such key), line 4 (null), line 5 ('NA'), line 6 "
-          "(' ') and 1 more; --missing skip leaves out rows with fields "
+          "(' ') and 1 more; --missing skip drops rows with fields "
           "that are empty, NA, nan, null and the like, --missing nan reads "
           "them as NaN, and skip:-,? knows other words"));
   EXPECT_THAT(lines_error("{\"a\": \"0.5\"}\n", CsvKind::kEither),

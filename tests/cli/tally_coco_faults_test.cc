@@ -74,11 +74,11 @@ TEST_F(TallyCocoFaultsTest, AnnotationsComeFirst) {
   EXPECT_EQ(refusal(),
             "tally: " + folder_.path("gt.json") +
                 ": expected an object with lists of annotations, got a list; "
-                "annotations come first, results behind them\n");
+                "annotations come first, then results\n");
   annotations_ = results_;
   EXPECT_EQ(refusal(), "tally: " + folder_.path("dt.json") +
                            ": expected a list of results, got an object; "
-                           "annotations come first, results behind them\n");
+                           "annotations come first, then results\n");
   results_ = Json::array();
   annotations_.erase("categories");
   EXPECT_EQ(refusal(), "tally: " + folder_.path("gt.json") +

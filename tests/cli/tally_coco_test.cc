@@ -251,7 +251,7 @@ TEST_F(TallyCocoTest, ResultsMayBeInSeveralFiles) {
   EXPECT_THAT(values({annotations_}).errors,
               HasSubstr("expected each file once, got " + annotations_));
   EXPECT_THAT(values({}).errors,
-              HasSubstr("--coco: expected annotations and, behind them, one "
+              HasSubstr("--coco: expected annotations followed by one "
                         "or more files of results, got one file"));
   EXPECT_THAT(run_program({"cli/tally", "evaluate", "--coco",
                            folder_.path("parts"), results_})

@@ -368,9 +368,9 @@ TEST_F(TallyFormsTest, OptionsOfFormsAreChecked) {
               HasSubstr("--encoding: expected utf-8, utf-16, latin-1 or "
                         "windows-1252, got 'ascii'"));
   EXPECT_THAT(error({"--missing", "error:?"}),
-              HasSubstr("--missing: expected skip or nan in front of words"));
+              HasSubstr("--missing: expected skip or nan before the words"));
   EXPECT_THAT(error({"--missing", "skip:"}),
-              HasSubstr("--missing: expected words behind ':', got none"));
+              HasSubstr("--missing: expected words after ':', got none"));
   EXPECT_THAT(errors_of({"-m", "MeanMetric", "--csv", "-", "-"}),
               HasSubstr("--csv: - (standard input) can be given only once"));
   EXPECT_THAT(

@@ -256,7 +256,7 @@ TEST_F(TallyStatesTest, ArgumentsAreRefused) {
   EXPECT_THAT(of({"--save", all_, "--interval", "0.9", "--by", "site"}),
               HasSubstr("--save: expected one of --by and --interval"));
   EXPECT_THAT(of({"--save", all_, "-o", all_}),
-              HasSubstr("--save: expected another file than --output"));
+              HasSubstr("--save: expected a file other than --output"));
   EXPECT_THAT(refusal(evaluate({"-m", "MeanSquaredError", "--csv", csv,
                                 "--columns", "preds=p,target=target",
                                 "--interval", "0.9", "--save", all_})),

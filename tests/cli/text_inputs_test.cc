@@ -260,7 +260,7 @@ TEST_F(TextSourceTest, JsonLinesSayWhatIsWrong) {
   EXPECT_THAT(
       refusal(good + "{\"a\": \"x\"}"),
       HasSubstr("line 2: key 'b': expected a text or a list of texts, got "
-                "no such key; --missing skip leaves"));
+                "no such key; --missing skip drops"));
   EXPECT_EQ(refusal(good + "\n"), "nothing");
   EXPECT_THAT(refusal("[1]\n"), HasSubstr("line 1: expected a JSON object"));
   EXPECT_THAT(refusal(good + "{\"a\": 3, \"b\": \"\"}\n"),

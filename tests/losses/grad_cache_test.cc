@@ -213,21 +213,22 @@ TEST(CachedBackwardTest, SaysWhatDoesNotFit) {
               cached_backward([](const Tensors&) { return Tensors(); }, sum,
                               {x}, 2);
             }),
-            "cached_backward: expected encode to give the same number of "
+            "cached_backward: expected encode to return the same number of "
             "tensors each time, at least one, got 0");
   EXPECT_EQ(refusal_of([&] {
               cached_backward(
                   [](const Tensors& rows) { return Tensors{rows[0].sum(0)}; },
                   sum, {at::rand({6, 2})}, 2);
             }),
-            "cached_backward: expected encode to give floating tensors of 3 "
+            "cached_backward: expected encode to return floating tensors of 3 "
             "rows, got CPUFloatType [2]");
-  EXPECT_EQ(refusal_of([&] {
-              cached_backward(
-                  same, [](const Tensors& rows) { return rows[0]; }, {x}, 2);
-            }),
-            "cached_backward: expected loss to give one number, got sizes [4, "
-            "2]");
+  EXPECT_EQ(
+      refusal_of([&] {
+        cached_backward(
+            same, [](const Tensors& rows) { return rows[0]; }, {x}, 2);
+      }),
+      "cached_backward: expected loss to return one number, got sizes [4, "
+      "2]");
 }
 
 TEST(CachedBackwardTest, TellsOtherRanksWhatEncodeThrows) {

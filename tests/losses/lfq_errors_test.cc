@@ -114,7 +114,7 @@ TEST(LFQErrorsTest, TellsOtherRanksOfInputThatDoesNotFit) {
   });
   LFQ lfq(LFQOptions().dim(4));
   EXPECT_EQ(refusal_of([&] { lfq->indices_to_codes(at::zeros({2})); }),
-            "LFQ: indices: expected int64 as forward() gives them, got Float "
+            "LFQ: indices: expected int64 as forward() returns them, got Float "
             "[2]");
 }
 

@@ -109,7 +109,7 @@ TEST(LossRegistryTest, MistakesAreExplained) {
             }),
             "timeout: expected none, got 1000 ms");
   EXPECT_THAT(refusal_of<c10::Error>([] { make_loss("DiceLoss")->logits({}); }),
-              HasSubstr("this loss gives no logits"));
+              HasSubstr("this loss has no logits"));
   EXPECT_THAT(
       refusal_of<c10::Error>([] {
         make_loss("DiceLoss")->indices_to_codes(at::zeros({1}, at::kLong));

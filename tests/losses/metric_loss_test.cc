@@ -340,7 +340,7 @@ TEST(MetricLossTest, RefusesWhatCannotBeALoss) {
   EXPECT_EQ(refusal_of([] { MetricLoss loss{std::unique_ptr<Metric>()}; }),
             "MetricLoss expected a metric, got null");
   EXPECT_EQ(refusal_of([] { MetricLoss loss{HalvesOfValues()}; }),
-            "MetricLoss expected HalvesOfValues() to give one tensor, got 2");
+            "MetricLoss expected HalvesOfValues() to return one tensor, got 2");
 }
 
 TEST(MetricLossTest, RefusesMetricsThatHaveAccumulated) {

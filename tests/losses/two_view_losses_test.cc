@@ -273,12 +273,13 @@ TEST(TwoViewLossesTest, RefuseOptionsThatDoNotFit) {
   const PairWeights wrong = [](const at::Tensor&, const at::Tensor&) {
     return at::zeros({2});
   };
-  EXPECT_EQ(refusal_of([&] {
-              functional::dcl_loss(at::rand({3, 2}), at::rand({3, 2}),
-                                   DCLLossOptions().weight_fn(wrong));
-            }),
-            "DCLLoss: expected weight_fn to give a weight for each of 3 rows, "
-            "got [2]");
+  EXPECT_EQ(
+      refusal_of([&] {
+        functional::dcl_loss(at::rand({3, 2}), at::rand({3, 2}),
+                             DCLLossOptions().weight_fn(wrong));
+      }),
+      "DCLLoss: expected weight_fn to return a weight for each of 3 rows, "
+      "got [2]");
 }
 
 THREAD_RANKS_TEST(TwoViewLossesTest, RefuseLessThanTwoRowsOnAllRanks, 2) {

@@ -380,9 +380,10 @@ TEST(VectorQuantizeTest, RefusesOptionsThatDoNotFit) {
   EXPECT_EQ(refusal(Options(3, 5).eps(-1)).substr(0, 38),
             option + "eps': expected");
   VectorQuantize vq(Options(3, 5).kmeans_init(true));
-  EXPECT_EQ(refusal_of([&] { vq->indices_to_codes(at::zeros({2})); }),
-            "VectorQuantize: indices: expected int64 as forward() gives them, "
-            "got Float [2]");
+  EXPECT_EQ(
+      refusal_of([&] { vq->indices_to_codes(at::zeros({2})); }),
+      "VectorQuantize: indices: expected int64 as forward() returns them, "
+      "got Float [2]");
   vq->eval();
   EXPECT_EQ(refusal_of([&] {
               vq->forward(at::zeros({2, 3}));

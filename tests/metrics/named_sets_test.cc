@@ -107,7 +107,7 @@ TEST(NamedSetsTest, RefusesWhatItCannotName) {
                           NamedSetsOptions options = {}) {
     return refusal_of([&] { NamedSets(sets, MeanMetric(), options); });
   };
-  EXPECT_EQ(refusal({}), "NamedSets: expected a set at least, got none");
+  EXPECT_EQ(refusal({}), "NamedSets: expected at least one set, got none");
   EXPECT_EQ(refusal({"a", "b", "a"}),
             "NamedSets: expected each set once, got 'a' twice");
   EXPECT_EQ(refusal({"a/b"}),

@@ -192,7 +192,7 @@ TEST(SlicesTest, KeysAreCheckedBeforeStatesAreMerged) {
   EXPECT_THAT(refusal_of([&] { few.merge_state(all); }),
               HasSubstr("at most 1 slices (max_slices), got 2"));
   EXPECT_THAT(refusal_of([&] { known.merge_state(all); }),
-              HasSubstr("expected the keys that are known, got 'north'"));
+              HasSubstr("expected one of the known keys, got 'north'"));
   EXPECT_THAT(refusal_of([&] { all.merge_state(numbers); }),
               HasSubstr("expected keys of 1 columns, got 2"));
   EXPECT_EQ(all.serialize(), before);

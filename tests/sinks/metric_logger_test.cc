@@ -128,7 +128,7 @@ RANKS_TEST(MetricLoggerRanksTest, RankZeroShowsImagesAndTexts, 1, 2, 3) {
   EXPECT_EQ(refusal_of([&] { logger.write_text(1, "image", ""); }),
             "MetricLogger: expected 'image' once in step 1, got it twice");
   EXPECT_THAT(refusal_of([&] { logger.write_text(0, "a", ""); }),
-              HasSubstr("expected steps that do not fall, got 0 after 1"));
+              HasSubstr("expected steps that do not decrease, got 0 after 1"));
   logger.write_histogram(1, "weights", at::arange(3));
   logger.write_text(2, "late", "not written to a sink that has failed");
   EXPECT_EQ(noted, is_first ? "1 image 6\n1 text said\n" : "");
@@ -318,7 +318,7 @@ TEST_F(MetricLoggerTest, StepsRiseAndNamesOccurOnce) {
             "MetricLogger: expected steps from Run::first_step, 5, on, got 4");
   EXPECT_EQ(write(7, "loss"), "nothing");
   EXPECT_EQ(write(6, "loss"),
-            "MetricLogger: expected steps that do not fall, got 6 after 7");
+            "MetricLogger: expected steps that do not decrease, got 6 after 7");
   EXPECT_EQ(write(7, "loss"),
             "MetricLogger: expected 'loss' once in step 7, got it twice");
   EXPECT_EQ(write(7, "f1"), "nothing");

@@ -20,7 +20,7 @@ constexpr std::int64_t kByteClasses = 256;
 void check_input(const char* name, const at::Tensor& tensor) {
   check_real(name, tensor);
   TORCH_CHECK_VALUE(tensor.dim() >= 2, "expected ", name,
-                    " of shape [N, ...], with dimensions behind the first, "
+                    " of shape [N, ...], with more dimensions after the first, "
                     "got ",
                     tensor.sizes());
 }
