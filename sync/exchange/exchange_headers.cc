@@ -346,7 +346,7 @@ void Headers::explain_schemas(std::vector<int> others) const {
   }
   const auto text = [&](int r) { return items[r][item]; };
   fail(SyncErrorCode::kMismatch,
-       "the ranks synchronize different things: " + by_rank(text) +
+       "the ranks sync different metrics or options: " + by_rank(text) +
            ways_to_be_alone(),
        std::move(others), text(communicator_.rank()));
 }

@@ -19,7 +19,7 @@ inline auto make_loader() {
       train_set.map(torch::data::transforms::Stack<>()), 32);
 }
 struct GuideThings {
-  at::Tensor preds, target, weight, value, features, x, y, loss, losses, scores;
+  at::Tensor preds, target, weight, value, features, x, y, loss, terms, scores;
   at::Tensor indexes, boxes, labels;
   torch::nn::Linear model{4, 10};
   torch::optim::SGD optimizer{model->parameters(), 0.1};
@@ -41,13 +41,13 @@ using Things = GuideThings;
   auto& x = things.x;                 \
   auto& y = things.y;                 \
   auto& loss = things.loss;           \
-  auto& losses = things.losses;       \
+  auto& terms = things.terms;         \
   auto& scores = things.scores;       \
   auto& model = things.model;         \
   auto& loader = things.loader;       \
   auto& optimizer = things.optimizer; \
   auto& metric = things.metric;       \
-  auto communicator = sync::default_communicator();
+  auto ranks = sync::default_communicator();
 
 // What single pages take for granted, besides.
 at::Tensor is_sample;

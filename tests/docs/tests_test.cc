@@ -9,6 +9,7 @@
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/sync/collectives.h"
 #include "tally/sync/init.h"
+#include "tally/sync/reduce.h"
 #include "tally/testing/pretend_device.h"
 #include "tally/testing/testing.h"
 

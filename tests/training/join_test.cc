@@ -389,7 +389,7 @@ TEST(JoinTest, ErrorsInTheLoopEndIt) {
                 sync::Reduction::kSum);
           }
         }),
-        HasSubstr("the ranks synchronize different things"));
+        HasSubstr("the ranks sync different metrics or options"));
     // Errors that the program takes care of do not.
     int steps = 0;
     for (const auto& batch : join(batches, no_rows())) {
