@@ -9,6 +9,7 @@
 
 #include "tally/files/files.h"
 #include "tally/plots/plots.h"
+#include "tally/report/results_report.h"
 #include "tally/tests/docs/train_set.h"
 
 // What the guides take for granted: a model, an optimizer and a loader as a
