@@ -7,15 +7,15 @@ from tally._options import signature_of
 from tally._tokens import Tokenized
 
 _OPTIONS_DOC = """
-    dist_sync_on_step: ``forward()`` gives the value over the batches of all ranks.
-    sync_on_compute: ``compute()`` gives the value over all ranks.
-    compute_with_cache: ``compute()`` without an update in between gives its last value.
+    dist_sync_on_step: ``forward()`` returns the value over the batches of all ranks.
+    sync_on_compute: ``compute()`` returns the value over all ranks.
+    compute_with_cache: ``compute()`` without an update in between returns the cached value.
     gradient_flow: The gradient of a synced ``forward()``: "detached", "local",
         "replicated" or "all_ranks" (docs/gradients.md).
     timeout: Seconds that a sync may wait for other ranks; None: the group's.
     validate_args: Check the values of inputs, not only shapes and dtypes.
     nan_policy: "propagate", "error" or "ignore" (rows with NaN do not count).
-    compute_on_cpu: Keep what is accumulated on the CPU.
+    compute_on_cpu: Keep the accumulated state on the CPU.
     process_group: A group of torch.distributed; None: the default one.
 """
 

@@ -71,7 +71,7 @@ class ModelComparison(RowMetric):
     the same on any split over them.
 
     Args:
-        metric: The metric. Those without intervals are refused.
+        metric: The metric. Metrics without intervals are rejected.
         level: Of the difference's interval, in (0, 1).
         method: "auto" goes by the metric: "mcnemar" for fractions of correct rows,
             "delong" for AUROC, "jackknife" for everything else, with the p-value of random

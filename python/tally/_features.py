@@ -18,7 +18,7 @@ class FeatureExtractor:
         metrics.update(extractor(images), real=True)
 
     It runs without gradients, in batches of its own size, and on its own device. What it
-    gives is flattened to [N, D]. A network serves any number of metrics in one pass.
+    returns is flattened to [N, D]. A network serves any number of metrics in one pass.
 
     Args:
         network: Any function of a tensor, a module (in evaluation mode for the call), or

@@ -64,7 +64,7 @@ class IntervalMetric(RowMetric):
     ranks.
 
     Args:
-        metric: The metric. Those without such an interval are refused.
+        metric: The metric. Metrics without such an interval are rejected.
         level: In (0, 1).
         method: "auto" goes by the metric: "wilson" for proportions of rows, "mover" for
             means of classes, "logit_delta" for other values of counts, "delong_newcombe" for
@@ -75,7 +75,7 @@ class IntervalMetric(RowMetric):
         ends: How the ends follow from replicates: "percentile", "bca", "normal" or
             "logit_normal".
         replicates: Number of bootstrap replicates.
-        blocks: Up to so many units the jackknife leaves out one at a time; of more, it
+        blocks: Up to this many units, the jackknife omits one at a time; of more, it
             divides them into so many blocks. 0: 250.
         seed: Of the random numbers.
         grouped: Rows with the same id belong together, such as those of a patient. The
@@ -132,6 +132,6 @@ def _counted(interval):
 
 
 def _drawn(interval):
-    """Percentiles need not contain the value; such ends are left out."""
+    """Percentiles need not contain the value; such ends are omitted."""
     value, low, high = (float(each) for each in interval[:3])
     return (value, low, high) if low <= value <= high else value

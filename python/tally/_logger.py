@@ -33,7 +33,7 @@ class MetricLogger:
         command: The command that started it.
         first_step: The first step that will be written. Steps from here on that a log
             already has, of a run that was interrupted, are dropped: a run that continues
-            from a checkpoint gives its step.
+            from a checkpoint passes its step.
         process_group: A group of torch.distributed; None: the default one.
     """
 

@@ -18,11 +18,11 @@ class NamedSets(Copyable):
         values = sets.compute()
         values["noisy/MulticlassAccuracy"], values["mean/MulticlassAccuracy"]
 
-    ``compute()`` gives "set/metric" of every set, and of results that are one floating-point
+    ``compute()`` returns "set/metric" of every set, and of results that are one floating-point
     number "mean/metric", in which every set counts alike, and "weighted_mean/metric", in
     which each counts by its weight. A set without rows has no value: the mean is NaN. All
     states are synced at once, by a call of all ranks. Metrics are copied, as in a
-    collection; those whose value depends on the batches that rows come in are refused.
+    collection; those whose value depends on the batches that rows come in are rejected.
 
     Args:
         sets: The names of all sets, in the order of the results.

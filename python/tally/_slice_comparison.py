@@ -69,7 +69,7 @@ class SliceComparison(Copyable):
     metric is copied and must have accumulated nothing. ``compute()`` is a call of all ranks.
 
     Args:
-        metric: A metric whose result is one number, more or less of which is better.
+        metric: A metric whose result is one number, for which higher or lower is better.
         min_rows: Slices with fewer rows that decide the value (the positives of a recall,
             the smaller class of an AUROC, the queries of a retrieval metric), or whose
             complement has fewer, are not compared.

@@ -31,7 +31,7 @@ class Slice(NamedTuple):
     key: tuple
     #: Over all ranks.
     rows: int
-    #: Of one metric as it gives them; of several a dict.
+    #: Those of one metric as it returns them; of several, a dict.
     results: object
 
     @property
@@ -148,7 +148,7 @@ class SlicedMetric(Copyable):
     Each slice has the value that the metrics have for its rows alone, on any number of
     ranks, whichever rank has which key. Metrics are copied, as in a collection.
     ``compute()`` is a call of all ranks. Metrics whose value depends on the batches that
-    rows come in are refused.
+    rows come in are rejected.
 
     Args:
         metrics: A metric, a collection, or a dict of metrics by name.

@@ -166,7 +166,7 @@ def delong(scores: Any, target: Any, weight: Any = None) -> AreaEstimate:
 
 
 def delong_interval(estimate: AreaEstimate, level: float = 0.95) -> IntervalBounds:
-    """The interval of what ``delong`` gives, on the logit scale with Student's t.
+    """The interval of a result of ``delong``, on the logit scale with Student's t.
 
     Newcombe's where the standard error is 0 or undefined.
     """

@@ -148,4 +148,4 @@ class _Table:
         return (found - {None}) or {0}
 
     def _leave_out(self, name, reason):
-        self._remarks.append(f"column '{name}' is left out: {reason}")
+        self._remarks.append(f"column '{name}' is skipped: {reason}")

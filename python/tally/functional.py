@@ -10,7 +10,7 @@ name.
 
 ``pairwise_euclidean_distance(x, y)`` and its neighbors give [N, M] for all rows of
 x [N, D] and of y [M, D], or without y for those of x. ``reduction="mean"`` or "sum"
-over the rows of y gives [N]; ``zero_diagonal``: the value of x[i] and y[i] is 0, by
+over the rows of y returns [N]; ``zero_diagonal``: the value of x[i] and y[i] is 0, by
 default without y. They are differentiable.
 """
 

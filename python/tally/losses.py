@@ -1,6 +1,6 @@
 """Losses over the rows of all ranks, as nn.Modules.
 
-Each gives the loss of the global batch on every rank. Average the parameters' gradients
+Each returns the loss of the global batch on every rank. Average the parameters' gradients
 over the ranks, by ``tally.average_gradients`` or DistributedDataParallel: they are those
 of one process with all rows.
 """
@@ -199,7 +199,7 @@ def _describe(entry):
             f"{default}."
         )
     if entry["name"] == "DCLLoss":
-        lines.append("    weight_fn: Takes rows of both views, of length 1; gives their weights.")
+        lines.append("    weight_fn: Takes rows of both views, of length 1; returns their weights.")
     lines.append("    process_group: A group of torch.distributed; None: the default one.")
     lines.append("    timeout: Seconds that a step may wait for other ranks.")
     return "\n".join(lines) + "\n"
@@ -226,7 +226,7 @@ def _loss_class(entry):
 class MetricLoss(torch.nn.Module):
     """A differentiable metric as a loss: ``MetricLoss(tally.MeanSquaredError())``.
 
-    ``forward()`` gives the metric's value over the batches of all ranks together, with
+    ``forward()`` returns the metric's value over the batches of all ranks together, with
     its exact gradient when parameters' gradients are averaged over the ranks
     (``gradient_flow="replicated"``; "local": when they are summed). ``metric`` holds
     what the steps have accumulated, unless ``accumulate`` is off.

@@ -227,8 +227,8 @@ def test_what_cannot_be_read_is_left_out_and_said(tmp_path):
     lines, remarks = written(rows, tmp_path)
     assert lines == [["x"], ["1"], ["2"]]
     assert remarks == [
-        "column 'uneven' is left out: it has lists of 1 and of 2",
-        "column 'bytes' is left out: it is of Arrow's type binary",
+        "column 'uneven' is skipped: it has lists of 1 and of 2",
+        "column 'bytes' is skipped: it is of Arrow's type binary",
     ]
     with pytest.raises(TableError, match="expected columns of numbers or texts, got column 'b' is"):
         written(pa.table({"b": [b"a"]}), tmp_path)
@@ -240,7 +240,7 @@ def test_remarks_are_said_unless_they_are_unwanted(run, tmp_path):
     words = ["evaluate", "-m", METRICS, "--columns", COLUMNS, "--csv", tmp_path / "x.parquet"]
     status, out, err = run(*words)
     assert status == 0
-    remark = "column 'bytes' is left out: it is of Arrow's type binary"
+    remark = "column 'bytes' is skipped: it is of Arrow's type binary"
     assert err == f"tally: {tmp_path}/x.parquet: {remark}\n"
     assert run(*words, "--quiet") == (0, out, "")
 
