@@ -123,8 +123,8 @@ TEST_F(AdviceTest, LabelsAreProposedForClassesOnly) {
 
 TEST_F(AdviceTest, WordsBesideNumbersAreNoLabels) {
   const std::string missing =
-      "got 'high'; if the value is missing there, --missing skip:high leaves "
-      "such rows out";
+      "got 'high'; if the value is missing there, --missing skip:high drops "
+      "such rows";
   EXPECT_THAT(refusal("BinaryAccuracy", "pred,target\n0.9,1\nhigh,1\n"),
               EndsWith(missing));
   EXPECT_THAT(refusal("BinaryAccuracy",

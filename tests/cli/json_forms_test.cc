@@ -113,8 +113,8 @@ TEST(JsonLinesFormTest, WhatIsNoObjectInALineIsNamed) {
                        "end that comes too early; jq -c . FILE writes each "
                        "object in one line"));
   EXPECT_THAT(error("{\"a\": -Infinity}\n"),
-              EndsWith("got -Infinity as 'a', which JSON does not have; leave "
-                       "these lines out"));
+              EndsWith("got -Infinity as 'a', which JSON does not have; remove "
+                       "these lines"));
   EXPECT_THAT(error("{\"a\": 1}\n\n{\"a\": 1}\n"),
               EndsWith("line 2: expected a JSON object in each line, got an "
                        "empty line"));

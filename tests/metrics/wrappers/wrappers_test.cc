@@ -321,7 +321,7 @@ TEST(MinMaxMetricTest, GoesElementByElement) {
 TEST(MinMaxMetricTest, RefusesOtherResults) {
   MinMaxMetric two{SampleExtent()};
   EXPECT_THAT(refusal_of<c10::Error>([&] { two.compute(); }),
-              HasSubstr("MinMaxMetric: expected SampleExtent() to give one "
+              HasSubstr("MinMaxMetric: expected SampleExtent() to return one "
                         "tensor, got 2"));
   MinMaxMetric all{CatMetric()};
   all.update(1.0);
