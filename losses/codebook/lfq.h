@@ -70,14 +70,14 @@ struct LFQOptions {
     v("keep_num_codebooks_dim", keep_num_codebooks_dim_,
       "Indices have a dimension for codebooks; none: if there are several.");
     v("has_projections", has_projections_,
-      "Linear layers before and after; none: if dim is not the bits.");
+      "Linear layers before and after; none: if dim differs from the bits.");
     v("projection_has_bias", projection_has_bias_,
       "Whether those layers have a bias.");
     v("channel_first", channel_first_, tally::internal::words::kChannelFirst);
     v("codebook_scale", codebook_scale_,
       "Codes consist of plus and minus this.");
     v("soft_clamp_input_value", soft_clamp_input_value_,
-      "Latents x become v tanh(x / v); none: not.");
+      "Latents x become v tanh(x / v); none: unchanged.");
     v("spherical", spherical_,
       "Whether latents and codes are projected onto a sphere.");
     v("orthogonal_rotation", orthogonal_rotation_,

@@ -71,7 +71,7 @@ struct VectorQuantizeOptions {
     v("use_cosine_sim", use_cosine_sim_,
       "Tokens and codes are compared by their cosine.");
     v("threshold_ema_dead_code", threshold_ema_dead_code_,
-      "Codes of a smaller running count are replaced; 0: never.");
+      "Codes with a smaller running count are replaced; 0: never.");
     v("freeze_codebook", freeze_codebook_, "Whether codes stay as they are.");
     v("commitment_weight", commitment_weight_,
       "Weight of the commitment loss.");

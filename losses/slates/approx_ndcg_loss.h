@@ -33,9 +33,9 @@ struct ApproxNDCGLossOptions : SlateOptions<ApproxNDCGLossOptions> {
 /// forward(preds, target) takes this rank's slates: scores [B, L] of any
 /// floating dtype, computed in float32 or wider regardless of autocast, and as
 /// many relevance grades of any dtype, at least 0 (or `padding`), which require
-/// no gradient. The number of slates B may differ between ranks and be 0; a
-/// slate lies whole on a rank. Two numbers are sent, the sum of losses and the
-/// number of slates; none in backward.
+/// no gradient. The number of slates B may differ between ranks and be 0; all
+/// items of a slate are on one rank. Two numbers are sent, the sum of losses
+/// and the number of slates; none in backward.
 ///
 /// forward(preds, target, query) takes items [n] instead, with the number of
 /// the query of each, integers: those of a query are a slate, wherever they

@@ -34,7 +34,7 @@ class OptimalThresholdOptions : public Curve<OptimalThresholdOptions<Curve>> {
   void visit(OptionVisitor& v) {
     Base::visit(v);
     v("criterion", criterion_, OptionRole::kValue,
-      "What the threshold is chosen by.");
+      "Criterion that chooses the threshold.");
     v("false_positive_cost", false_positive_cost_, OptionRole::kValue,
       "Cost of a false positive, for criterion=cost.");
     v("false_negative_cost", false_negative_cost_, OptionRole::kValue,

@@ -7,7 +7,7 @@
 
 namespace tally {
 
-/// How far clusters are from each other beside how wide they are.
+/// The dispersion between clusters over the dispersion within them.
 ///
 ///     sum_k n_k |c_k - c|^2 / (K - 1) / (sum_k sum_i |x_i - c_k|^2 / (N - K))
 /// of K clusters with n_k of the N points, centroids c_k and the mean c.

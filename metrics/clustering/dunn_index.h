@@ -34,12 +34,12 @@ struct DunnIndexOptions {
   void visit(OptionVisitor& v) {
     v("p", p_, OptionRole::kValue, internal::words::kP);
     v("method", method_, OptionRole::kValue,
-      "Points between which distances are taken.");
+      "Points between which distances are measured.");
   }
   void validate(const char* metric) const;
 };
 
-/// How far apart the nearest clusters are beside how wide the widest one is.
+/// The distance of the nearest clusters over the width of the widest one.
 ///
 ///     kCentroid:  min |c_i - c_j| / max |x - c_i|, x in cluster i
 ///     kClassical: min |x - y|, in different clusters / max |x - y|, in one

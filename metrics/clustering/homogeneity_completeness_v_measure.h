@@ -79,7 +79,7 @@ class CompletenessScore final
 /// Example: `VMeasureScore score(0.5);`
 struct VMeasureScoreOptions {
   VMeasureScoreOptions(double beta = 1) : beta_(beta) {}
-  /// How much completeness weighs beside homogeneity, above 0. Default: 1.
+  /// Weight of completeness relative to homogeneity, above 0. Default: 1.
   TORCH_ARG(double, beta);
 
  public:

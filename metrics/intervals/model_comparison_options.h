@@ -38,7 +38,7 @@ struct ModelComparisonOptions {
     v("replicates", replicates_, OptionRole::kSize,
       "Number of bootstrap replicates.");
     v("blocks", blocks_, OptionRole::kSize,
-      "Most units that the jackknife leaves out one at a time; 0: 250.");
+      "Most units that the jackknife omits one at a time; 0: 250.");
     v("seed", seed_, "Seed of the random numbers.");
     v("grouped", grouped_, "Whether rows with the same id belong together.");
   }

@@ -47,9 +47,9 @@ struct RankOptions {
  public:
   void visit(OptionVisitor& v) {
     v("input", input_, "Whether ranks are given, or scores with one positive.");
-    v("positive", positive_, "Of scores, the column of the positive.");
+    v("positive", positive_, "Column of the positive, with input=scores.");
     v.first<3>("ties", ties_, OptionRole::kState,
-               "Of scores, the place of the positive among equal ones.");
+               "Rank of the positive among equal scores.");
   }
   void validate(const char* metric) const {
     internal::retrieval::check_positive(metric, {input_, positive_, ties_});
@@ -68,7 +68,7 @@ struct RankHitRateOptions : RankOptions<RankHitRateOptions> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("top_k", top_k_, "Last rank that is a hit.");
+    v("top_k", top_k_, "Ranks up to this one are hits.");
     RankOptions::visit(v);
   }
   void validate(const char* metric) const;

@@ -65,8 +65,9 @@ struct DiceScoreOptions : OverlapOptions<DiceScoreOptions> {
 /// Example:
 ///     DiceScore dice(DiceScoreOptions(5).input_format(
 ///         SegmentationFormat::kIndex));
-///     dice.update(at::randint(0, 5, {4, 16, 16}), at::randint(0, 5, {4, 16,
-///     16})); auto [value, cases] = dice.compute();
+///     const at::Tensor masks = at::randint(0, 5, {4, 16, 16});
+///     dice.update(masks, masks);
+///     double value = dice.number();
 class DiceScore final : public MetricOf<DiceScore, ClassOverlap,
                                         SegmentationScore, DiceScoreOptions> {
  public:

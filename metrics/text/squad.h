@@ -31,7 +31,7 @@ class AnswerMatches {
   static constexpr const char* kName = "AnswerMatches";
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kText, "answers [N]"},
-      {"target", InputKind::kTextLists, "right answers for each of N"}};
+      {"target", InputKind::kTextLists, "correct answers for each of N"}};
   static constexpr const char* kUnit = "text";
   using Options = SQuADOptions;
   struct State {
@@ -63,10 +63,10 @@ struct SQuADScores {
 /// Exact match and F1 of answers to questions, as in SQuAD. Before answers are
 /// compared, they are put into lower case, ASCII punctuation is deleted, and so
 /// are the words a, an and the. F1 is that of the words that both answers have,
-/// counted as often as they occur; of several right answers, the best counts,
+/// counted as often as they occur; of several correct answers, the best counts,
 /// for each score on its own.
 /// update(preds, target): the answer to each of N questions, and a list of
-/// right answers for each; an empty list is that of an empty answer, as for
+/// correct answers for each; an empty list is that of an empty answer, as for
 /// SQuAD 2.0's questions without one.
 /// Result: two parts, `exact_match` and `f1`, 0-dim float64 in [0, 100]; NaN
 /// before any update.

@@ -91,8 +91,8 @@ struct SurfaceKindOptions : SurfaceOptions<Self> {
   void visit(OptionVisitor& v) {
     SurfaceOptions<Self>::visit(v);
     v("surface", surface_,
-      "Border positions, or surface elements with their area.");
-    v("distance_metric", distance_metric_, "Distance between two positions.");
+      "Border pixels, or surface elements with their area.");
+    v("distance_metric", distance_metric_, "Distance between two pixels.");
   }
 };
 

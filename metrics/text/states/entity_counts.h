@@ -37,7 +37,7 @@ struct EntityScoreOptions {
     v.first<kClassAverages>("average", average_, OptionRole::kValue,
                             internal::words::kAverage);
     v("mode", mode_, "Read tags as conlleval does, or by a scheme.");
-    v("scheme", scheme_, "What prefixes of tags mean, in mode strict.");
+    v("scheme", scheme_, "Tagging scheme of the prefixes, for mode=strict.");
     v("suffix", suffix_, "Whether tags are PER-B rather than B-PER.");
     v("zero_division", zero_division_, OptionRole::kValue,
       "Value for a division by zero: 0 or 1.");
