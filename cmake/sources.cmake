@@ -155,6 +155,7 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/confusion_matrix.h
     metrics/classification/counts/binary_counts.h
     metrics/classification/counts/class_counts.h
+    metrics/classification/counts/confusion_values.h
     metrics/classification/counts/count_sampling.h
     metrics/classification/counts/element_counts.h
     metrics/classification/counts/multiclass_confusion.h
@@ -242,7 +243,10 @@ set(TALLY_METRICS_HEADERS
     metrics/curve_area.h
     metrics/detection/box_overlaps.h
     metrics/detection/complete_intersection_over_union.h
+    metrics/detection/counts/detected_pairs.h
     metrics/detection/detection.h
+    metrics/detection/detection_confusion_matrix.h
+    metrics/detection/detection_rates.h
     metrics/detection/distance_intersection_over_union.h
     metrics/detection/generalized_intersection_over_union.h
     metrics/detection/inputs/image_objects.h
@@ -253,9 +257,11 @@ set(TALLY_METRICS_HEADERS
     metrics/detection/mean_average_precision.h
     metrics/detection/mean_average_recall.h
     metrics/detection/modified_panoptic_quality.h
+    metrics/detection/options/box_coordinates.h
     metrics/detection/options/box_format.h
     metrics/detection/options/box_overlap.h
     metrics/detection/options/box_overlap_options.h
+    metrics/detection/options/count_options.h
     metrics/detection/options/detection_options.h
     metrics/detection/options/lvis_options.h
     metrics/detection/options/match_rules.h
@@ -523,6 +529,7 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/class_rates.cc
     metrics/classification/confusion_matrix.cc
     metrics/classification/counts/class_counts.cc
+    metrics/classification/counts/confusion_values.cc
     metrics/classification/counts/count_sampling.cc
     metrics/classification/counts/element_counts.cc
     metrics/classification/counts/multiclass_counts.cc
@@ -593,8 +600,10 @@ set(TALLY_METRICS_SOURCES
     metrics/core/state_rows.cc
     metrics/detection/average_precision.cc
     metrics/detection/box_overlaps.cc
+    metrics/detection/counts/detected_pairs.cc
     metrics/detection/curves/distinct_rows.cc
     metrics/detection/curves/precision_curves.cc
+    metrics/detection/detection_rates.cc
     metrics/detection/inputs/image_objects.cc
     metrics/detection/inputs/object_columns.cc
     metrics/detection/inputs/object_reader.cc
@@ -603,6 +612,7 @@ set(TALLY_METRICS_SOURCES
     metrics/detection/intersection_over_union.cc
     metrics/detection/kernels/box_and_segment_matchers.cc
     metrics/detection/kernels/box_pairs.cc
+    metrics/detection/kernels/confused_pairs.cc
     metrics/detection/kernels/image_matcher.cc
     metrics/detection/kernels/overlaps.cc
     metrics/detection/options/detection_options.cc
@@ -803,6 +813,7 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/common/logit_kernels.cc
     metrics/common/pair_kernels.cc
     metrics/common/text_key.cc
+    metrics/detection/counts/detected_pairs.cc
     metrics/features/inputs/checked_samples.cc
     metrics/features/kernels/row_products.cc
     metrics/image/kernels/ssim_kernels.cc

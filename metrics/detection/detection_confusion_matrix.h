@@ -80,7 +80,7 @@ class DetectionConfusionMatrix final
   static constexpr const char* kName = "DetectionConfusionMatrix";
   static constexpr MetricSummary kSummary{
       "Counts of objects by annotated and detected class, with background.",
-      "counts, or fractions in [0, 1]", "",
+      "counts, or fractions in [0, 1]", "num_classes=5",
       "confusion matrix of detections, yolo confusion matrix, supervision",
       R"(C_{ij} = |\{(g, d) : y_g = i,\ \hat y_d = j\}|)"};
 

@@ -75,7 +75,8 @@ class DetectionPrecision final
   static constexpr const char* kName = "DetectionPrecision";
   static constexpr MetricSummary kSummary{
       "Fraction of detections that found an object, at a score and an IoU.",
-      "[0, 1]", "", "precision of detections, precision at a confidence, yolo",
+      "[0, 1]", "num_classes=5",
+      "precision of detections, precision at a confidence, yolo",
       R"(\frac{TP}{TP + FP})"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
@@ -108,7 +109,8 @@ class DetectionRecall final
   static constexpr const char* kName = "DetectionRecall";
   static constexpr MetricSummary kSummary{
       "Fraction of objects that were detected, at a score and an IoU.",
-      "[0, 1]", "", "recall of detections, recall at a confidence, yolo",
+      "[0, 1]", "num_classes=5",
+      "recall of detections, recall at a confidence, yolo",
       R"(\frac{TP}{TP + FN})"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
@@ -142,7 +144,8 @@ class DetectionF1Score final
   static constexpr MetricSummary kSummary{
       "Harmonic mean of precision and recall of objects, at a score and an "
       "IoU.",
-      "[0, 1]", "", "f1 of detections, f1 at a confidence, yolo f1",
+      "[0, 1]", "num_classes=5",
+      "f1 of detections, f1 at a confidence, yolo f1",
       R"(\frac{2 TP}{2 TP + FP + FN})"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

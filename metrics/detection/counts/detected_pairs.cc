@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@ using detection::ReadRules;
 
 // So many images are worth another thread.
 constexpr std::int64_t kGrain = 16;
+constexpr std::int64_t kSmallMatrix = 1024;
 
 void check_labels(const ObjectColumns& columns, const ReadRules& rules,
                   std::int64_t num_classes) {
@@ -81,7 +83,16 @@ DetectedPairs::State DetectedPairs::observe(
   State state;
   state.num_classes = rules_.num_classes + 1;
   state.pairs = joined(places);
-  state.compact();
+  // A matrix for every batch where it costs next to nothing; else pairs.
+  const std::int64_t cells = state.num_classes * state.num_classes;
+  if (cells <= std::max(kSmallMatrix, state.pairs.size())) {
+    state.counts = state.matrix();
+    if (!state.counts.defined()) {
+      state.counts =
+          at::zeros({state.num_classes, state.num_classes}, at::kLong);
+    }
+    state.pairs = Rows();
+  }
   return state;
 }
 

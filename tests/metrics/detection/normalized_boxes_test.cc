@@ -100,7 +100,12 @@ TEST(NormalizedBoxesTest, ValuesAreThoseOfPixels) {
   check_same<MeanAveragePrecision>(
       MeanAveragePrecisionOptions().extended_summary(true));
   check_same<MeanAverageRecall>({});
-  check_same<LVISAveragePrecision>(LVISOptions());
+  // Those of LVIS come as a list.
+  EXPECT_TRUE(same_bits(
+      value_of<LVISAveragePrecision>(LVISOptions().coordinates(kNormalized),
+                                     normalized(found_in_pixels()),
+                                     normalized(in_pixels())),
+      value_of<LVISAveragePrecision>({}, found_in_pixels(), in_pixels())));
   check_same<PascalVOCAveragePrecision>({});
   check_same<DetectionConfusionMatrix>(1);
   check_same<DetectionF1Score>(DetectionRateOptions(1).iou_threshold(0.8));
