@@ -1,5 +1,6 @@
 """Options and inputs by chance, for drop_in_difference.py."""
 
+import importlib.util
 import inspect
 
 import torch
@@ -29,6 +30,20 @@ _CHOICES_OF = {
     "TotalVariation": {"reduction": ["sum", "mean", "none"]},
     "VisualInformationFidelity": {"reduction": ["mean", "none"]},
     "CriticalSuccessIndex": {"threshold": [0.5]},
+    "IntersectionOverUnion": {
+        "iou_threshold": [0.2], "respect_labels": [True, False], "class_metrics": [True, False],
+        "box_format": ["xyxy", "xywh", "cxcywh"],
+    },
+    "MeanAveragePrecision": {
+        "iou_type": ["bbox", "segm", ("bbox", "segm")], "class_metrics": [True, False],
+        "average": ["macro", "micro"], "extended_summary": [False, False, True],
+        "box_format": ["xyxy", "xywh", "cxcywh"], "iou_thresholds": [[0.25, 0.5]],
+        "max_detection_thresholds": [[1, 2, 100]],
+    },
+    "PanopticQuality": {
+        "things": [{0, 1}], "stuffs": [{2}], "return_sq_and_rq": [True, False],
+        "return_per_class": [True, False], "allow_unknown_preds_category": [True, False],
+    },
 }
 
 
@@ -38,7 +53,10 @@ def domain_of(real):
 
 def is_compared(real):
     """Whether cases of a class are made here."""
-    return domain_of(real) in _DOMAINS and real.__name__ not in _LEFT_OUT
+    domain = domain_of(real)
+    if domain == "detection" and not importlib.util.find_spec("torchvision"):
+        return False  # TorchMetrics' own need it
+    return domain in _DOMAINS and real.__name__ not in _LEFT_OUT
 
 
 def _of(domain):
@@ -222,6 +240,52 @@ def _masks(real, options, size, situation, rng):
     if options.get("input_format", "one-hot") == "one-hot":
         masks = [torch.nn.functional.one_hot(each, classes).movedim(-1, 1) for each in masks]
     return masks
+
+
+def _side(real, size, situation, is_other):
+    """Boxes [left, top, width, height] of whole numbers, labels, scores and masks of images."""
+    images = []
+    for i in range(size):
+        count = int(torch.randint(5, ())) if size > 1 else 3
+        if situation == "absent" and i % 2 == is_other:
+            count = 0
+        start = torch.randint(14, (count, 2))
+        boxes = torch.cat([start, torch.randint(3, 10, (count, 2))], 1).float()
+        masks = torch.zeros(count, 24, 24, dtype=torch.bool)
+        for mask, (x, y, w, h) in zip(masks, boxes.int().tolist()):
+            mask[y:y + h, x:x + w] = True
+        labels = torch.randint(1 if situation == "one kind" else 3, (count,))
+        images.append({"boxes": boxes, "labels": labels, "masks": masks,
+                       "scores": torch.rand(count)})
+    return images
+
+
+@_of("detection")
+def _boxes(real, options, size, situation, rng):
+    size = min(size, 8)
+    if real.__name__.endswith("PanopticQuality"):
+        segments = torch.randint(3, (2, size, 4, 4)).repeat_interleave(2, 2)
+        if situation == "ties":
+            segments[1] = segments[0]
+        if situation == "absent":
+            segments = segments.clamp(max=1)
+        return list(torch.stack([segments, torch.randint(2, segments.shape)], -1))
+    preds, target = (_side(real, size, situation, i) for i in range(2))
+    if situation == "ties":
+        target = [{name: each.clone() for name, each in image.items()} for image in preds]
+    for image in preds + target:
+        corner, extent = image["boxes"].split(2, 1)
+        image["boxes"] = {
+            "xywh": image["boxes"], "xyxy": torch.cat([corner, corner + extent], 1),
+            "cxcywh": torch.cat([corner + extent / 2, extent], 1),
+        }[options.get("box_format", "xyxy")]
+    for image in target:
+        del image["scores"]
+        if situation == "plain" and rng.random() < 0.3:
+            image["iscrowd"] = torch.randint(2, (len(image["labels"]),))
+        if situation == "plain" and rng.random() < 0.3:
+            image["area"] = torch.randint(3, (len(image["labels"]),)).float() * 40
+    return [preds, target]
 
 
 @_of("shape")

@@ -52,6 +52,9 @@ def annotated(preds, target):
         {"iou_type": ("bbox",), "iou_thresholds": [0.25, 0.5], "rec_thresholds": [0.0, 0.5]},
         {"max_detection_thresholds": [2, 1, 100]},
         {"box_format": "cxcywh"},
+        {"average": "micro"},
+        {"average": "micro", "class_metrics": True},
+        {"average": "micro", "iou_type": "segm"},
     ],
     ids=str,
 )
@@ -83,6 +86,26 @@ def test_areas_of_zero_are_unknown():
     mine = torchmetrics.detection.MeanAveragePrecision(iou_type="segm")
     theirs = real.detection.MeanAveragePrecision(iou_type="segm", **THRESHOLDS)
     same(mine(preds, target), theirs(preds, target))
+
+
+@pytest.mark.parametrize("box_format", ["xyxy", "xywh", "cxcywh"])
+def test_areas_of_some_objects(box_format):
+    preds, target = random_images(16, 12)
+    for image in preds + target:
+        image["boxes"] = image["boxes"].float()
+    for image in target:
+        image["area"] = torch.randint(3, (len(image["labels"]),)).float() * 2000
+    options = {"box_format": box_format, **THRESHOLDS}
+    mine, theirs = (lib.detection.MeanAveragePrecision(**options) for lib in (torchmetrics, real))
+    same(mine(preds, target), theirs(preds, target))
+
+
+def test_overlaps_of_single_objects_are_torchmetrics():
+    values = []
+    for package in (torchmetrics, real):
+        metric = package.detection.MeanAveragePrecision(extended_summary=True)
+        values.append(metric([GOOD], [GOOD]))
+    assert values[0].keys() == values[1].keys() >= {"ious", "precision", "recall", "scores"}
 
 
 def test_what_is_found_where_nothing_is_counts_against_masks_too():
@@ -149,10 +172,6 @@ def test_images_are_refused_in_torchmetrics_words():
     metric = torchmetrics.detection.MeanAveragePrecision()
     with pytest.raises(NotImplementedError, match="not kept"):
         metric.tm_to_coco("file")
-    mixed = {**GOOD, "boxes": GOOD["boxes"].repeat(2, 1), "labels": torch.tensor([1, 1]),
-             "area": torch.tensor([0.0, 5.0])}
-    with pytest.raises(ValueError, match="areas of all objects"):
-        metric.update([GOOD], [mixed])
 
 
 def test_many_detections_are_warned_about():
@@ -173,26 +192,30 @@ OVERLAPS = {
 @pytest.mark.parametrize(
     "options",
     [{}, {"iou_threshold": 0.3}, {"respect_labels": False}, {"class_metrics": True},
-     {"box_format": "xywh"}],
+     {"class_metrics": True, "respect_labels": False}, {"box_format": "xywh"}],
     ids=str,
 )
 def test_overlaps(name, options):
-    # Where one side is empty TorchMetrics counts a pair of zero.
-    preds, target = annotated(*random_images(15, 8))
+    preds, target = random_images(15, 8)
+    if "class_metrics" in options:  # which TorchMetrics refuses for boxes predicted alone
+        preds, target = annotated(preds, target)
+        target[0]["labels"] = target[0]["labels"].clamp(max=0)
+        preds[0]["labels"] = torch.full_like(preds[0]["labels"], 7)
+    else:
+        target[2] = {key: each[:0] for key, each in target[2].items()}
+    preds[1] = {key: each[:0] for key, each in preds[1].items()}
     for image in preds + target:
         image["boxes"] = image["boxes"].float()
         if "box_format" in options:
             image["boxes"][:, 2:] -= image["boxes"][:, :2]
     mine = getattr(torchmetrics.detection, name)(**options)
     theirs = getattr(real.detection, name)(**options)
-    assert type(mine) is not type(theirs)
+    assert (type(mine) is type(theirs)) == ("iou_threshold" in options)
     for metric in (mine, theirs):
-        metric.update(preds[:3], target[:3])
+        same(metric(preds[:3], target[:3]), theirs.__class__(**options)(preds[:3], target[:3]))
         metric.update(preds[3:], target[3:])
-    value, expected = mine.compute(), theirs.compute()
-    # Of a class that is predicted alone TorchMetrics has 0.
-    assert all(expected[key] == 0 for key in expected.keys() - value.keys())
-    same(value, {key: expected[key] for key in value})
+    value = mine.compute()
+    same(value, theirs.compute())
     assert OVERLAPS[name] in value and (len(value) > 1) == ("class_metrics" in options)
     with pytest.raises(ValueError, match="to have the same length"):
         mine.update([GOOD], [])
@@ -200,9 +223,12 @@ def test_overlaps(name, options):
 
 def test_overlaps_of_nothing():
     for name, key in OVERLAPS.items():
-        metric = getattr(torchmetrics.detection, name)(iou_threshold=0.5, class_metrics=True)
-        moved = {**GOOD, "boxes": GOOD["boxes"] + 50}
-        assert metric([moved], [GOOD]) == {key: 0, f"{key}/cl_1": 0}
+        metric = getattr(torchmetrics.detection, name)(class_metrics=True)
+        other = {**GOOD, "labels": GOOD["labels"] + 1}
+        assert metric([other], [GOOD]) == {key: 0, f"{key}/cl_1": 0, f"{key}/cl_2": 0}
+        nothing = {"boxes": torch.empty(0, 4), "labels": torch.empty(0).long()}
+        assert metric([nothing], [nothing]) == {key: 0}
+        assert metric([], []) == {key: 0}
 
 
 GRID = torch.arange(64).reshape(1, 8, 8)
@@ -224,6 +250,9 @@ def test_panoptic_quality(name, options):
     mine = getattr(torchmetrics.detection, name)(**options)
     theirs = getattr(real.detection, name)(**options)
     assert type(mine) is not type(theirs)
+    for metric in (mine, theirs):
+        metric.update(SEGMENTS[:, :, :2], SEGMENTS[:, :, :2])
+    torch.testing.assert_close(mine.compute(), theirs.compute(), rtol=1e-6, atol=1e-6)
     preds = SEGMENTS.roll(1, 1)
     preds[0, :, 0] = torch.tensor([3, 7])
     for metric in (mine, theirs):

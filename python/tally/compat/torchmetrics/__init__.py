@@ -16,8 +16,8 @@ except ImportError as _error:
 
 from tally.compat.torchmetrics import _mirror
 from tally.compat.torchmetrics._conventions import conventions  # noqa: F401
+from tally.compat.torchmetrics._corrected import Correction  # noqa: F401
 from tally.compat.torchmetrics._corrections import (  # noqa: F401
-    Correction,
     TallyCorrectionWarning,
     corrections,
 )

@@ -11,6 +11,7 @@ from torchmetrics.detection.helpers import (
 )
 
 import tally
+from tally.compat.torchmetrics import _conventions
 
 _FORMATS = ("xyxy", "xywh", "cxcywh")
 
@@ -70,15 +71,31 @@ def precision_options(options):
     return {**options, "class_metrics": True}
 
 
+# Behind the name of the one of which a micro average has the classes.
+_OF_CLASSES = "_of_classes"
+
+
 def make_precision(metric, options, of_ranks):
-    """One of Tally's for boxes or masks, a collection for both."""
-    of_types = {
-        each: tally.MeanAveragePrecision(**{**options, "iou_type": each})
-        for each in metric.iou_type
-    }
+    """One of Tally's for boxes or masks, a collection for both.
+
+    A micro average takes all boxes for one class; its classes are another one's.
+    """
+    options, is_micro = {**options, "average": "macro"}, metric.average == "micro"
+    of_types = {}
+    for each in metric.iou_type:
+        own = {**options, "iou_type": each}
+        if is_micro:
+            of_types[each + _OF_CLASSES] = own
+        of_types[each] = {**own, "class_agnostic": is_micro}
     if len(of_types) > 1:
-        return tally.MetricCollection(of_types, **of_ranks)
-    return tally.MeanAveragePrecision(**{**options, "iou_type": metric.iou_type[0]}, **of_ranks)
+        metrics = {name: tally.MeanAveragePrecision(**own) for name, own in of_types.items()}
+        return tally.MetricCollection(metrics, **of_ranks)
+    return tally.MeanAveragePrecision(**of_types[metric.iou_type[0]], **of_ranks)
+
+
+def no_summary(extended_summary, **others):
+    """Whether no overlaps of single objects are asked for, which are not kept."""
+    return not extended_summary
 
 
 def _whole_labels(images):
@@ -89,19 +106,28 @@ def _whole_labels(images):
     ]
 
 
-def _areas(images, are_of_masks):
+def _areas_of_boxes(boxes, box_format):
+    corner, other = boxes.split(2, 1)
+    return (other - corner if box_format == "xyxy" else other).prod(1)
+
+
+def _areas(metric, images):
     """An area of 0 is one that is not known; that of a mask is that of its box, too."""
     for image in images:
         area = image.get("area")
-        if area is not None and bool((area > 0).all()):
+        known = area is not None and area > 0
+        if area is not None and bool(known.all()):
             yield image
-        elif area is None or not bool((area > 0).any()):
-            image = {name: value for name, value in image.items() if name != "area"}
-            if are_of_masks and len(image["labels"]):
-                image["area"] = image["masks"].flatten(1).bool().sum(1)
-            yield image
-        else:
-            raise ValueError("expected the areas of all objects of an image or of none, got both")
+            continue
+        image = {name: value for name, value in image.items() if name != "area"}
+        is_mixed = area is not None and bool(known.any())
+        if len(image["labels"]) and (is_mixed or len(metric.iou_type) > 1):
+            own = (
+                image["masks"].flatten(1).bool().sum(1) if "segm" in metric.iou_type
+                else _areas_of_boxes(image["boxes"], metric.box_format)
+            )
+            image["area"] = torch.where(known, area.to(own.dtype), own) if is_mixed else own
+        yield image
 
 
 def objects(metric, inputs):
@@ -111,17 +137,33 @@ def objects(metric, inputs):
     most = metric.max_detection_thresholds[-1]
     if metric.warn_on_many_detections and any(len(each["labels"]) > most for each in preds):
         _warning_on_too_many_detections(most)
-    are_of_masks = len(metric.iou_type) > 1
-    return [_whole_labels(preds), list(_areas(_whole_labels(target), are_of_masks))]
+    return [_whole_labels(preds), list(_areas(metric, _whole_labels(target)))]
+
+
+def _of_one_class(metric, value, depth):
+    """What does not go by class from one metric, the rest from the other."""
+    several = len(metric.iou_type) > 1
+    named = {}
+    for each in metric.iou_type:
+        ours = f"{each}_" if several else ""
+        for name in value:
+            if name.startswith(f"{each}_") and not name.startswith(each + _OF_CLASSES):
+                named[ours + name.removeprefix(f"{each}_")] = value[name]
+        for name in ("map_per_class", f"mar_{depth}_per_class", "classes"):
+            named[ours + name] = value[f"{each}{_OF_CLASSES}_{name}"]
+    return named
 
 
 def precision_results(metric, value):
     """TorchMetrics has -1 where values of classes are not asked for."""
     value, prefixes = dict(value), [""]
-    if len(metric.iou_type) > 1:
-        value = {name.replace(".", "_", 1): each for name, each in value.items()}
-        prefixes = [each + "_" for each in metric.iou_type]
     depth = metric.max_detection_thresholds[-1]
+    if len(metric.iou_type) > 1 or metric.average == "micro":
+        value = {name.replace(".", "_", 1): each for name, each in value.items()}
+    if metric.average == "micro":
+        value = _of_one_class(metric, value, depth)
+    if len(metric.iou_type) > 1:
+        prefixes = [each + "_" for each in metric.iou_type]
     for prefix in prefixes:
         if not metric.class_metrics:
             for name in ("map_per_class", f"mar_{depth}_per_class"):
@@ -135,18 +177,43 @@ def overlap_options(options):
     return {**options, "pairs": "all"}
 
 
+def _one_sided(metric, there):
+    """Images with a pair of overlap 0 for each box of one that has none to compare it with."""
+    points = [
+        {"boxes": there["boxes"].new_zeros(len(labels), 4), "labels": labels}
+        for labels in there["labels"].split(1 if metric.respect_labels else len(there["labels"]))
+    ]
+    return points, points
+
+
 def boxes(metric, inputs):
-    """Checked in TorchMetrics' words."""
-    preds, target = inputs
-    _input_validator(preds, target, ignore_score=True)
-    return [_whole_labels(preds), _whole_labels(target)]
+    """Checked in TorchMetrics' words.
+
+    As there, boxes in an image without others count as overlaps of 0, and classes that are
+    only predicted are named: one more image has boxes of them that are compared with none.
+    """
+    _input_validator(*inputs, ignore_score=True)
+    images = [[], []]
+    for pair in zip(*map(_whole_labels, inputs)):
+        there = [image for image in pair if len(image["labels"])]
+        more = _one_sided(metric, *there) if len(there) == 1 else ([pair[0]], [pair[1]])
+        images = [have + new for have, new in zip(images, more)]
+    labels = [image["labels"] for image in images[0]]
+    if metric.class_metrics and labels:
+        found = torch.cat(labels).unique()
+        nowhere = found.new_zeros(len(found), 4).float()
+        images[0].append({"boxes": nowhere[:0], "labels": found[:0]})
+        images[1].append({"boxes": nowhere, "labels": found})
+    return images
+
+
+def no_threshold(iou_threshold, **others):
+    """Whether pairs of no overlap count like others: TorchMetrics leaves out some of them."""
+    return iou_threshold is None
 
 
 def overlap_results(metric, value):
-    """Means of no pairs are 0 in TorchMetrics, and classes have names of their own.
-
-    One that is predicted alone has none: Tally counts by the labels of targets.
-    """
+    """Means of no pairs are 0 in TorchMetrics, and classes have names of their own."""
     value = {name: each.nan_to_num(0.0) for name, each in value.items()}
     name = metric._iou_type
     named = {name: value[name]}
@@ -167,6 +234,8 @@ def panoptic_results(metric, value):
     names = ("pq", "sq", "rq") if metric.return_sq_and_rq else ("pq",)
     parts = [value[name] for name in names]
     if metric.return_per_class:
+        if not _conventions.are_tallys():  # a category that never occurs is 0
+            parts = [each.nan_to_num(0.0) for each in parts]
         return (torch.stack(parts, -1) if len(parts) > 1 else parts[0][None]).double()
     return (torch.stack(parts) if len(parts) > 1 else parts[0]).double()
 
@@ -205,5 +274,6 @@ RESULTS = {
     "ModifiedPanopticQuality": modified_panoptic_result,
     "PanopticQuality": panoptic_results,
 }
+ONLY_WITH = {"MeanAveragePrecision": no_summary, **dict.fromkeys(_OVERLAPS, no_threshold)}
 MADE = {"MeanAveragePrecision": make_precision}
 METHODS = {"MeanAveragePrecision": {"tm_to_coco": no_file}}

@@ -19,7 +19,7 @@ from tally.compat.torchmetrics._fitting import (
     without_self,
 )
 from tally.compat.torchmetrics._inputs import NOT_YET, REFUSED, TakesInputs
-from tally.compat.torchmetrics._names import here
+from tally.compat.torchmetrics._names import DROP_INS, here
 from tally.compat.torchmetrics._shared import Shared
 from tally.compat.torchmetrics._states import STATE as _STATE
 from tally.compat.torchmetrics._states import OwnStates
@@ -54,6 +54,9 @@ class DropIn(TakesInputs, Shared):
     # single batches may be.
     _asked = _undefined.NEVER
     _looks_at_batches = False
+
+    # How many rows a batch needs to have a value; with fewer TorchMetrics raises.
+    _least = 0
 
     # Whether one element of a result has no dimension.
     _squeezes = True
@@ -168,6 +171,8 @@ class DropIn(TakesInputs, Shared):
                 "The Metric shouldn't be synced when performing ``forward``. "
                 "HINT: Did you forget to call ``unsync`` ?."
             )
+        if self._least and not fields["dist_sync_on_step"]:
+            _undefined.check_batch(self, args, kwargs)
         fields["_computed"] = None
         value = None
         if (
@@ -263,10 +268,28 @@ class DropIn(TakesInputs, Shared):
         value = self._result(value)
         return _squeezed(value) if self._squeezes else value
 
-    def value_of_function(self):
-        """As compute(), in the form in which TorchMetrics' function gives it."""
-        self.__dict__["_squeezes"] = False
-        return self.compute()
+    def value_of_function(self, inputs):
+        """Of these inputs alone, in the form in which TorchMetrics' function gives it."""
+        held = self._tally._held
+        if (
+            self._asked <= _undefined.IF_UNDEFINED and self._prepare is None
+            and not self._is_corrected and len(inputs) in (1, 2)
+        ):
+            try:
+                forward = held.forward2 if len(inputs) == 2 else held.forward1
+                value = self._result(forward(*inputs))
+                if not self._asked or not _undefined.is_undefined(value):
+                    return value
+            except REFUSED:
+                pass  # as update() has it
+            finally:
+                held.reset()
+        try:
+            self.update(*inputs)
+            self.__dict__["_squeezes"] = False
+            return self.compute()
+        finally:
+            self.reset()
 
     def _result(self, value):
         return _results.parts(self, value)
@@ -321,8 +344,10 @@ def drop_in(real):
         "_guesses": ".classification" in real.__module__,
         "__signature__": without_self(real.__init__),
         "_is_corrected": name in _corrections.CORRECTIONS,
+        "_least": _undefined.LEAST_ROWS.get(name, 0),
         **_table.METHODS.get(name, {}),
     }
     if name in _results.RESULTS:
         fields["_result"] = _results.RESULTS[name]
-    return _Chosen(name, (DropIn, real), fields)
+    DROP_INS[real] = _Chosen(name, (DropIn, real), fields)
+    return DROP_INS[real]

@@ -38,6 +38,8 @@ _LEFT = {"concordance_corrcoef", "fleiss_kappa", "log_cosh_error"}
 # What a class takes beside the parameters of a function, which is of one query.
 _QUERY = "indexes"
 
+_CPU = torch.device("cpu")
+
 
 def _renamed(real, function):
     function.__module__ = here(real)
@@ -80,12 +82,14 @@ def _fits(real, cls):
 
 def _needs_torchmetrics(inputs, is_corrected):
     """Whether gradients are asked for, or values of another kind of number."""
-    tensors = [each for each in inputs if isinstance(each, torch.Tensor)]
-    if torch.is_grad_enabled() and any(each.requires_grad for each in tensors):
-        return True
-    return not is_corrected and any(
-        each.is_floating_point() and each.dtype != torch.float32 for each in tensors
-    )
+    for each in inputs:
+        if not isinstance(each, torch.Tensor):
+            continue
+        if each.requires_grad and torch.is_grad_enabled():
+            return True
+        if not is_corrected and each.dtype != torch.float32 and each.is_floating_point():
+            return True
+    return False
 
 
 @functools.lru_cache(maxsize=128, typed=True)
@@ -101,10 +105,14 @@ def _new_metric(cls, device, options):
     return cls(**options, sync_on_compute=False).to(device)
 
 
-def _metric(cls, inputs, options):
-    devices = [each.device for each in inputs if isinstance(each, torch.Tensor)]
-    device = devices[0] if devices else torch.device("cpu")
-    if all(each is None or isinstance(each, (str, int, float)) for each in options.values()):
+def _are_constants(options):
+    """Whether equal ones stay equal."""
+    return all(each is None or isinstance(each, (str, int, float)) for each in options.values())
+
+
+def _metric(cls, inputs, options, may_keep):
+    device = next((each.device for each in inputs if isinstance(each, torch.Tensor)), _CPU)
+    if may_keep or _are_constants(options):
         thread, dtype = threading.get_ident(), torch.get_default_dtype()
         return _kept_metric(cls, thread, device, dtype, _conventions.conventions(), **options)
     return _new_metric(cls, device, options)
@@ -119,11 +127,12 @@ def _of_class(real, cls):
     is_corrected = name in _corrections.CORRECTIONS
     defaults = {each.name: each.default for each in [*signature.parameters.values()][count:]}
     has_defaults = inspect.Parameter.empty not in defaults.values()
+    are_constants = _are_constants(defaults)
 
     def split(args, kwargs):
         """Inputs and options."""
         if len(args) == count and has_defaults and kwargs.keys() <= defaults.keys():
-            return args, {**defaults, **kwargs}
+            return args, {**defaults, **kwargs} if kwargs else defaults
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = list(bound.arguments.items())
@@ -131,23 +140,18 @@ def _of_class(real, cls):
 
     @functools.wraps(real)
     def function(*args, **kwargs):
-        metric = None
         try:
             inputs, options = split(args, kwargs)
+            metric = None
             if not _corrections.is_off(name) and not _needs_torchmetrics(inputs, is_corrected):
-                metric = _metric(cls, inputs, options)
+                may_keep = options is defaults and are_constants
+                metric = _metric(cls, inputs, options, may_keep)
             if metric is not None:
-                queries = (
-                    {_QUERY: torch.zeros_like(inputs[1], dtype=torch.long)}
-                    if _QUERY in accepted else {}
-                )
-                metric.update(*inputs, **queries)
-                return metric.value_of_function()
+                if _QUERY in accepted:
+                    inputs = [*inputs, torch.zeros_like(inputs[1], dtype=torch.long)]
+                return metric.value_of_function(inputs)
         except (*REFUSED, AttributeError):
             pass
-        finally:
-            if metric is not None:
-                metric.reset()
         return real(*args, **kwargs)  # in TorchMetrics' words, if it refuses them too
 
     return _renamed(real, function)

@@ -5,7 +5,7 @@ Classes that are not in the table below have the same results.
 
 import torch
 
-from tally.compat.torchmetrics import _conventions, _detection, _their_states
+from tally.compat.torchmetrics import _conventions, _detection
 
 RETRIEVAL = (
     "RetrievalAUROC", "RetrievalFallOut", "RetrievalHitRate", "RetrievalMAP", "RetrievalMRR",
@@ -136,14 +136,8 @@ def zero_agreement(metric, value):
 
 
 def concordance(metric, value):
-    """TorchMetrics has NaN for constants."""
-    if _conventions.are_tallys() or not bool((value == 0).any()):
-        return value
-    moments = _their_states.moments_of(metric._tally.metric_state)
-    if moments is None:
-        return value
-    constant = (moments["squares_preds"] == 0) | (moments["squares_target"] == 0)
-    return value.masked_fill(constant.reshape(value.shape) & (value == 0), torch.nan)
+    """0 of a constant or of what is unrelated: TorchMetrics' code tells them apart."""
+    return value if _conventions.are_tallys() else value.masked_fill(value == 0, torch.nan)
 
 
 def distances(metric, value):

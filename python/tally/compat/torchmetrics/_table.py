@@ -197,6 +197,7 @@ ONLY_WITH = {
     "RetrievalAUROC": zeros_of_queries,
     "SacreBLEUScore": known_tokens,
     "TranslationEditRate": one_score,
+    **_detection.ONLY_WITH,
     **_images.ONLY_WITH,
 }
 

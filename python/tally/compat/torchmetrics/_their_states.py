@@ -174,7 +174,7 @@ def _sums(error, total, whole=True):
     return states
 
 
-def moments_of(state):
+def _moments_of(state):
     """Their mean, squares and products, by name; None without data."""
     names = (
         "mean_preds", "mean_target", "squares_preds", "squares_target", "products",
@@ -193,8 +193,27 @@ def _squares(moments, count):
     return mean * count, moments["squares_target"] + mean * mean * count
 
 
+def _correlation(metric, state):
+    """Of the largest deviation, by which TorchMetrics divides both, the standard one."""
+    moments, count = _moments_of(state), state["weight"]
+    if moments is None:
+        return {}
+    found = {
+        "mean_x": moments["mean_preds"], "mean_y": moments["mean_target"],
+        "var_x": moments["squares_preds"], "var_y": moments["squares_target"],
+        "corr_xy": moments["products"],
+    }
+    for name in ("x", "y"):
+        found[f"max_abs_dev_{name}"] = (found[f"var_{name}"] / (count - 1).clamp(min=1)).sqrt()
+    found["n_total"] = count
+    return {
+        name: each.reshape(1) if metric.num_outputs == 1 else each.expand(metric.num_outputs)
+        for name, each in found.items()
+    }
+
+
 def _explained(metric, state):
-    moments, count = moments_of(state), state["weight"]
+    moments, count = _moments_of(state), state["weight"]
     if moments is None:
         return {}
     total, squares = _squares(moments, count)
@@ -205,7 +224,7 @@ def _explained(metric, state):
 
 
 def _explained_variance(metric, state):
-    moments, count = moments_of(state), state["weight"]
+    moments, count = _moments_of(state), state["weight"]
     if moments is None:
         return {}
     total, squares = _squares(moments, count)
@@ -274,6 +293,8 @@ _STATES = {
     "MeanSquaredLogError": _sums("sum_squared_log_error", "total"),
     "MeanAbsolutePercentageError": _sums("sum_abs_per_error", "total", whole=False),
     "TweedieDevianceScore": _sums("sum_deviance_score", "num_observations"),
+    "ConcordanceCorrCoef": _correlation,
+    "PearsonCorrCoef": _correlation,
     "R2Score": _explained,
     "RelativeSquaredError": _explained,
     "ExplainedVariance": _explained_variance,

@@ -5,8 +5,10 @@ TorchMetrics' because its code is what runs. Everywhere else the value is Tally'
 """
 
 import torch
+from torchmetrics.functional.classification.eer import _eer_compute
 
 from tally.compat.torchmetrics import _conventions, _corrections, _their_states
+from tally.compat.torchmetrics._names import DROP_INS
 
 # Of one or more thresholds or points of curves conventions choose.
 _ALWAYS = (
@@ -15,6 +17,9 @@ _ALWAYS = (
 )
 _KINDS = ("Binary", "Multiclass", "Multilabel")
 _OF_CURVES = {kind + name for kind in _KINDS for name in _ALWAYS}
+
+# Points of a curve, by itself.
+_EQUAL_ERRORS = {kind + "EER" for kind in _KINDS}
 
 # Counts, of which there may be none at all.
 _COUNTS = {
@@ -39,8 +44,8 @@ _RATES = {
 
 # Others that are undefined of one sample, or of constants.
 _OTHERS = {
-    "ExplainedVariance", "R2Score", "RelativeSquaredError", "RetrievalRecallAtFixedPrecision",
-    "SpearmanCorrCoef",
+    "ConcordanceCorrCoef", "ExplainedVariance", "PearsonCorrCoef", "R2Score",
+    "RelativeSquaredError", "RetrievalRecallAtFixedPrecision", "SpearmanCorrCoef",
 }
 
 # Of texts, which may have no words to find.
@@ -48,6 +53,9 @@ _OF_WORDS = {"CharErrorRate", "WordErrorRate"}
 
 # Curves of which the mean is asked for.
 _AVERAGED = ("MulticlassPrecisionRecallCurve", "MulticlassROC")
+
+# Rows that a batch needs to have a value.
+LEAST_ROWS = {"R2Score": 2}
 
 # When TorchMetrics' compute is asked: never, if a value is undefined, if some class may
 # lack samples, or always.
@@ -232,6 +240,30 @@ def value_of_states(metric, value):
         return value
 
 
+def check_batch(metric, args, kwargs):
+    """Raises what TorchMetrics does for a batch of too few rows, before it is taken."""
+    preds = metric._in_order(args, kwargs)[0]
+    if preds.numel() and preds.shape[:1].numel() < metric._least:
+        own = _own(metric)
+        own.update(*args, **kwargs)
+        own.compute()
+
+
+def _of_curve(metric, args, kwargs):
+    """TorchMetrics' value for a curve that is a drop-in class'."""
+    curve = metric.__dict__.get("_curve")
+    if curve is None or (curve._dtype, curve._device) != (metric._dtype, metric._device):
+        given, options = metric._given
+        curve = DROP_INS[metric._real.__bases__[0]](*given, **options)
+        curve = metric.__dict__["_curve"] = curve.set_dtype(metric._dtype).to(metric._device)
+        curve.__dict__["_squeezes"] = False
+    try:
+        fpr, tpr, _ = curve(*args, **kwargs)
+        return _eer_compute(fpr, tpr)
+    finally:
+        curve.reset()
+
+
 def value_of_batch(metric, value, args, kwargs):
     """The value of a batch; over ranks, if all give theirs."""
     inputs = args
@@ -252,11 +284,16 @@ def value_of_batch(metric, value, args, kwargs):
     # Over ranks all give theirs, or none: NaN here is not known there.
     if not decided or (not metric.dist_sync_on_step and bool(preds.isnan().any())):
         return value
-    own = _own(metric)
-    own._to_sync = metric.dist_sync_on_step
     try:
+        if metric._real.__name__ in _EQUAL_ERRORS:
+            return _of_curve(metric, args, kwargs)
+        own = _own(metric)
+        own._to_sync, own._enable_grad = metric.dist_sync_on_step, True
         is_whole = metric._guesses and target is not None
         own.update(preds, target.long() if is_whole else target, *groups)
-        return _chosen(metric, value, own.compute())
+        theirs = own.compute if metric._squeezes or own._to_sync else own.compute.__wrapped__
+        value = _chosen(metric, value, theirs())
+        own.reset()  # which has the graph
     except IndexError:
-        return value
+        pass
+    return value
