@@ -32,7 +32,7 @@ NamedReplicates read_replicates(const std::string& path) {
   try {
     return parse_replicates(text);
   } catch (const c10::ValueError& error) {
-    TORCH_CHECK_VALUE(false, path, ": ", error.msg());
+    C10_THROW_ERROR(ValueError, c10::str(path, ": ", error.msg()));
   }
 }
 

@@ -32,9 +32,10 @@ bool takes(const sync::Communicator& communicator, c10::Device device) {
          device == communicator.accelerator();
 }
 
-GradientBucket make_bucket(const char* name, const std::vector<at::Tensor>& parameters,
-                   std::vector<std::size_t> some, at::ScalarType dtype,
-                   const sync::Communicator& communicator) {
+GradientBucket make_bucket(const char* name,
+                           const std::vector<at::Tensor>& parameters,
+                           std::vector<std::size_t> some, at::ScalarType dtype,
+                           const sync::Communicator& communicator) {
   const c10::Device device = device_of(parameters, some);
   TORCH_CHECK_VALUE(
       takes(communicator, device) || communicator.device().is_cpu(), name,
@@ -82,17 +83,17 @@ void GradientBucket::wait_until_summed() const {
   if (summed) summed->block(stream_of(flat.device()));
 }
 
-std::vector<GradientBucket> make_gradient_buckets(const char* name, const std::vector<at::Tensor>& parameters,
-                                 std::int64_t bucket_bytes,
-                                 const sync::Communicator& communicator) {
+std::vector<GradientBucket> make_gradient_buckets(
+    const char* name, const std::vector<at::Tensor>& parameters,
+    std::int64_t bucket_bytes, const sync::Communicator& communicator) {
   const tally::internal::OutsideInference outside;
   std::vector<GradientBucket> buckets;
   std::vector<std::size_t> open;
   std::int64_t numel = 0;
   const auto close = [&](at::ScalarType dtype) {
     if (open.empty()) return;
-    buckets.push_back(
-        make_bucket(name, parameters, std::exchange(open, {}), dtype, communicator));
+    buckets.push_back(make_bucket(name, parameters, std::exchange(open, {}),
+                                  dtype, communicator));
     numel = 0;
   };
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {

@@ -32,14 +32,14 @@ struct GradientBucket {
 };
 
 /// From the last parameter, whose gradient comes first as a rule, to the first.
-/// The same on every rank, whatever the devices. c10::ValueError for a parameter
-/// that the group cannot reach; `name` is the caller's.
+/// The same on every rank, whatever the devices. c10::ValueError for a
+/// parameter that the group cannot reach; `name` is the caller's.
 std::vector<GradientBucket> make_gradient_buckets(
     const char* name, const std::vector<at::Tensor>& parameters,
     std::int64_t bucket_bytes, const sync::Communicator& communicator);
 
-/// What ranks have to agree on: by which part of a group that has two each bucket
-/// is summed.
+/// What ranks have to agree on: by which part of a group that has two each
+/// bucket is summed.
 std::string transport_of(const std::vector<GradientBucket>& buckets,
                          const sync::Communicator& communicator);
 

@@ -14,6 +14,15 @@ struct EnumNames<BoxCoordinates> {
   static constexpr const char* kNames[] = {"pixels", "normalized"};
 };
 
+namespace internal::detection {
+
+/// Checkpoints from before the option are of pixels, and name no unit.
+constexpr OptionRole role_of(BoxCoordinates coordinates) {
+  return coordinates == BoxCoordinates::kPixels ? OptionRole::kValue
+                                                : OptionRole::kState;
+}
+
+}  // namespace internal::detection
 namespace internal::words {
 
 inline constexpr char kCoordinates[] =

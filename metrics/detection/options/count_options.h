@@ -58,7 +58,8 @@ struct DetectionCountOptions {
     v("num_classes", num_classes_, OptionRole::kSize,
       internal::words::kNumClasses);
     v("box_format", box_format_, internal::words::kBoxFormat);
-    v("coordinates", coordinates_, internal::words::kCoordinates);
+    v("coordinates", coordinates_, internal::detection::role_of(coordinates_),
+      internal::words::kCoordinates);
     v.first<2>("iou_type", iou_type_, OptionRole::kState,
                "What is compared: boxes or masks.");
     v("iou_threshold", iou_threshold_, "IoU that a pair exceeds.");

@@ -22,7 +22,8 @@ namespace detection = internal::detection;
 
 void MeanAveragePrecisionOptions::visit(OptionVisitor& v) {
   v("box_format", box_format_, internal::words::kBoxFormat);
-  v("coordinates", coordinates_, internal::words::kCoordinates);
+  v("coordinates", coordinates_, internal::detection::role_of(coordinates_),
+    internal::words::kCoordinates);
   v("iou_type", iou_type_, internal::words::kIouType);
   v("iou_thresholds", iou_thresholds_, internal::words::kIouThresholds);
   v("rec_thresholds", rec_thresholds_, OptionRole::kValue,
@@ -102,7 +103,8 @@ internal::detection::MatchRules MeanAveragePrecisionOptions::rules() const {
 
 void LVISOptions::visit(OptionVisitor& v) {
   v("box_format", box_format_, internal::words::kBoxFormat);
-  v("coordinates", coordinates_, internal::words::kCoordinates);
+  v("coordinates", coordinates_, internal::detection::role_of(coordinates_),
+    internal::words::kCoordinates);
   v("iou_type", iou_type_, internal::words::kIouType);
   v("iou_thresholds", iou_thresholds_, internal::words::kIouThresholds);
   v("rec_thresholds", rec_thresholds_, OptionRole::kValue,

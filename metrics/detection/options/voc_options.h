@@ -45,7 +45,8 @@ struct PascalVOCOptions {
  public:
   void visit(OptionVisitor& v) {
     v("box_format", box_format_, internal::words::kBoxFormat);
-    v("coordinates", coordinates_, internal::words::kCoordinates);
+    v("coordinates", coordinates_, internal::detection::role_of(coordinates_),
+      internal::words::kCoordinates);
     v("iou_thresholds", iou_thresholds_,
       "IoU thresholds that a hit exceeds, ascending.");
     v("interpolation", interpolation_, OptionRole::kValue,
