@@ -102,7 +102,8 @@ TEST_F(TallySetsTest, SaysWhichSetIsWrong) {
                         "their set"));
   for (const char* option : {"--save", "--ids", "--groups", "--replicates",
                              "--part", "--split", "--folders", "--slices"}) {
-    EXPECT_THAT(refusal({"--set", "a=" + clean_, option, "1"}),
+    EXPECT_THAT(refusal({"--set", "a=" + clean_, option,
+                         std::string(option) == "--part" ? "0/2" : "1"}),
                 HasSubstr(std::string(option) +
                           ": expected one data set, got --set; evaluate each "
                           "set alone, with --csv, --inputs or --coco"));
