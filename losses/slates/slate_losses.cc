@@ -104,7 +104,7 @@ at::Tensor weights_of(const LambdaLossOptions& options, const at::Tensor& gains,
     case LambdaWeight::kSquaredGradeDifference:
       return differences(grades.square()).abs();
   }
-  TORCH_CHECK(false, "unknown weight");
+  C10_THROW_ERROR(Error, "unknown weight");
 }
 
 /// Which pairs count, [B, L, L], of slates in the order of scores.

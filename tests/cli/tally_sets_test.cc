@@ -135,7 +135,7 @@ TEST_F(TallySetsTest, IntervalsAreThoseOfEachSet) {
   const auto table =
       run_program(with({"--set", "clean=" + clean_, "--set", "noisy=" + noisy_,
                         "--interval", "0.9", "--quiet"}));
-  EXPECT_THAT(table.output, HasSubstr("\nclean/a  0.5  "));
+  EXPECT_THAT(table.output, HasSubstr("\nclean/a    0.5    0.1824  0.8176\n"));
 }
 
 TEST_F(TallySetsTest, CocoFilesAreASet) {
