@@ -39,6 +39,22 @@ void copy_bytes(const void* from, std::int64_t bytes, char* to) {
   });
 }
 
+// Of all that a metric needs, its rows are what fills the memory of a GPU.
+at::Tensor empty_rows(c10::IntArrayRef sizes,
+                      const at::TensorOptions& options) {
+  try {
+    return at::empty(sizes, options);
+  } catch (c10::OutOfMemoryError& error) {
+    if (!options.device().is_cpu()) {
+      error.add_context(c10::str(
+          "for ", sizes[0], " rows of a metric's state on ", options.device(),
+          "; with the option compute_on_cpu, rows are kept in the CPU's "
+          "memory"));
+    }
+    throw;
+  }
+}
+
 bool same_row_shape(const at::Tensor& a, const at::Tensor& b) {
   return a.dim() == b.dim() && a.sizes().slice(1) == b.sizes().slice(1);
 }
@@ -104,7 +120,7 @@ void Rows::reserve_for(const Rows& other) {
   std::vector<std::int64_t> sizes = example.sizes().vec();
   sizes[0] = capacity;
   const internal::OutsideInference outside;
-  at::Tensor larger = at::empty(sizes, example.options().requires_grad(false));
+  at::Tensor larger = empty_rows(sizes, example.options().requires_grad(false));
   if (size_ > 0) larger.narrow(0, 0, size_).copy_(buffer_.narrow(0, 0, size_));
   buffer_ = std::move(larger);
   capacity_ = capacity;

@@ -54,9 +54,9 @@ class Memory final : public c10::Allocator {
         place = free.back();
         free.pop_back();
       } else {
-        TORCH_CHECK(size <= kCapacity - used_,
-                    "CUDA out of memory. Tried to allocate ", bytes,
-                    " bytes on a pretend device of ", kCapacity);
+        TORCH_CHECK_WITH(OutOfMemoryError, size <= kCapacity - used_,
+                         "CUDA out of memory. Tried to allocate ", bytes,
+                         " bytes on a pretend device of ", kCapacity);
         place = device_ + used_;
         used_ += size;
       }

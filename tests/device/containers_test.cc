@@ -1,6 +1,8 @@
 #include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -18,6 +20,8 @@
 namespace tally {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using testkit::first_gpu;
 
 constexpr int kClasses = 3;
@@ -202,6 +206,47 @@ TEST(InputsOfDevicesTest, AreThoseOfTheFirstBesideTheCpu) {
   map.reset();
   map.update(scores, relevant, queries);
   EXPECT_EQ(map.compute().device(), c10::Device(at::kCPU));
+}
+
+TEST(FullDeviceTest, ErrorNamesTheWayOutAndLosesNothing) {
+  const auto refusal_of = [](const std::function<void()>& work) {
+    try {
+      work();
+    } catch (const c10::OutOfMemoryError& error) {
+      return std::string(error.what_without_backtrace());
+    }
+    return std::string();
+  };
+  const at::Tensor preds = at::rand({100});
+  const at::Tensor target = preds.gt(0.3).to(at::kLong);
+  BinaryAUROC metric;
+  const auto add = [&] {
+    metric.update(preds.to(first_gpu()), target.to(first_gpu()));
+  };
+  add();
+  const at::Tensor before = metric.compute().cpu();
+
+  const at::Tensor scores = preds.repeat({1 << 14}).to(first_gpu());
+  const at::Tensor labels = target.repeat({1 << 14}).to(first_gpu());
+  // What it leaves is enough for a batch, but not for more rows.
+  BinaryAUROC().update(scores, labels);
+  std::vector<at::Tensor> full;
+  for (std::int64_t bytes = std::int64_t{8} << 30; bytes > 1 << 20;) {
+    const std::string refusal = refusal_of([&] {
+      full.push_back(at::empty({bytes}, labels.options().dtype(at::kByte)));
+    });
+    if (!refusal.empty()) bytes /= 2;
+  }
+  EXPECT_THAT(refusal_of([&] { metric.update(scores, labels); }),
+              AllOf(HasSubstr("CUDA out of memory"),
+                    HasSubstr("rows of a metric's state on cuda:0; with the "
+                              "option compute_on_cpu, rows are kept in the "
+                              "CPU's memory")));
+  EXPECT_EQ(metric.update_count(), 1);
+  full.clear();
+  EXPECT_TRUE(metric.compute().cpu().equal(before));
+  add();
+  EXPECT_EQ(metric.update_count(), 2);
 }
 
 TEST(GivenDeviceTest, StaysAndCanBeLeft) {
