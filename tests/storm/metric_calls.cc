@@ -11,14 +11,15 @@
 namespace tally::storm {
 namespace {
 
-enum class Inputs { kValues, kPairs, kBinary, kClasses };
+// Scores of float32 become runs: those of 5 rows and more, see :small_runs.
+enum class Inputs { kValues, kPairs, kBinary, kSingle, kClasses };
 
 struct Subject {
   const char* text;
   Inputs inputs;
 };
-// Counts, numbers, rows, tensors, states with a merge of their own, large sums
-// and large rows, states made of others.
+// Counts, numbers, rows, runs, tensors, states with a merge of their own, large
+// sums and large rows, states made of others.
 constexpr Subject kSubjects[] = {
     {"SumMetric", Inputs::kValues},
     {"CatMetric", Inputs::kValues},
@@ -30,6 +31,8 @@ constexpr Subject kSubjects[] = {
     {"BinaryAUROC", Inputs::kBinary},
     {"BinaryAUROC(thresholds=7)", Inputs::kBinary},
     {"BinaryAccuracy", Inputs::kBinary},
+    {"BinaryEER", Inputs::kSingle},
+    {"BinaryAUROC(keep_rows=true)", Inputs::kSingle},
     {"MulticlassAccuracy(num_classes=5)", Inputs::kClasses},
     {"MulticlassConfusionMatrix(num_classes=600)", Inputs::kClasses},
 };
@@ -47,6 +50,8 @@ std::vector<at::Tensor> batch_of(Inputs inputs, Draw& draw) {
       return {draw.values({rows}), draw.values({rows})};
     case Inputs::kBinary:
       return {draw.scores({rows}), draw.labels(rows, 2)};
+    case Inputs::kSingle:
+      return {draw.scores({rows}).to(at::kFloat), draw.labels(rows, 2)};
     case Inputs::kClasses:
       return {draw.labels(std::min<std::int64_t>(rows, 50), 5),
               draw.labels(std::min<std::int64_t>(rows, 50), 5)};
