@@ -20,6 +20,7 @@
 #include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/slices/sliced_metric.h"
 #include "tally/testing/thread_ranks.h"
+#include "tally/tests/metrics/classification/run_limits_guard.h"
 
 namespace tally {
 namespace {
@@ -89,6 +90,55 @@ TEST(ProgressGuardTest, HearsOfRowsOfAnInterval) {
   const Interval expected = interval();
   EXPECT_TRUE(heard.low.equal(expected.low));
   EXPECT_TRUE(heard.high.equal(expected.high));
+}
+
+TEST(ProgressGuardTest, HearsOfScoresOfALongCurve) {
+  const RunLimitsGuard limits;
+  BinaryAUROC metric;
+  const at::Tensor scores = at::arange(3000, at::kFloat).div(3000);
+  metric.update(scores, at::arange(3000).remainder(2));
+  BinaryAUROC same;
+  same.merge_state(metric);
+  const auto list = told([&] { metric.compute(); });
+  ASSERT_GT(list.size(), 2);
+  EXPECT_EQ(list.back(), "scores 3000/3000");
+  EXPECT_TRUE(metric.compute().equal(same.compute()));
+}
+
+TEST(ProgressGuardTest, HearsOfEachOfSeveralLongCurves) {
+  const at::Tensor scores = at::rand({20, 3});
+  const at::Tensor target = at::arange(20).remainder(3);
+  const auto told_of = [&](bool keeps_rows) {
+    MulticlassAUROC metric(MulticlassAUROCOptions(3).keep_rows(keeps_rows));
+    metric.update(scores, target);
+    return told([&] { metric.compute(); });
+  };
+  EXPECT_TRUE(told_of(false).empty());
+  EXPECT_TRUE(told_of(true).empty());
+  // Threads of no guard read some of the curves.
+  const RunLimitsGuard limits;
+  for (const bool keeps_rows : {false, true}) {
+    const auto list = told_of(keeps_rows);
+    ASSERT_FALSE(list.empty());
+    for (const std::string& step : list) {
+      EXPECT_EQ(step.substr(0, 7), "curves ");
+      EXPECT_EQ(step.substr(8), "/3");
+    }
+  }
+}
+
+TEST(ProgressGuardTest, MayEndAMetricOfCurves) {
+  const RunLimitsGuard limits;
+  MulticlassAUROC metric(3);
+  metric.update(at::rand({20, 3}), at::arange(20).remainder(3));
+  const std::string before = metric.serialize();
+  {
+    const ProgressGuard guard([](const ComputeProgress&) { throw Stop(); },
+                              milliseconds(0));
+    EXPECT_THROW(metric.compute(), Stop);
+  }
+  EXPECT_EQ(metric.serialize(), before);
+  EXPECT_FALSE(metric.compute().isnan().item<bool>());
 }
 
 TEST(ProgressGuardTest, IsCalledAfterAPause) {

@@ -5,6 +5,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/ones.h>
 
+#include <atomic>
 #include <cmath>
 
 #include "tally/metrics/classification/curves/curve_runs.h"
@@ -13,6 +14,7 @@
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/logit_kernels.h"
 #include "tally/metrics/common/tensor_of.h"
+#include "tally/metrics/progress.h"
 
 namespace tally::internal::classification {
 namespace {
@@ -115,6 +117,31 @@ class CurveValues {
   std::vector<double> weights_;
 };
 
+// The progress of visits to several curves of so many rows that each takes a
+// while.
+class CurveSteps {
+ public:
+  explicit CurveSteps(const CurveView& view)
+      : all_(view.shape.curves),
+        is_long_(all_ > 1 && (reads_runs(view) ||
+                              rows_of(view.state) > run_limits().most_rows)) {}
+
+  // From any thread; reports on the one that has a ProgressGuard.
+  void end_one() {
+    const std::int64_t done = ++done_;
+    if (is_long_) report_progress("curves", done, all_);
+  }
+
+ private:
+  static std::int64_t rows_of(const CurveState& state) {
+    return state.unweighted.preds.size() + state.weighted.preds.size();
+  }
+
+  std::int64_t all_;
+  bool is_long_;
+  std::atomic<std::int64_t> done_{0};
+};
+
 std::optional<ScoreCounts> no_counts() { return RankedScores<std::uint32_t>(); }
 
 }  // namespace
@@ -157,16 +184,22 @@ ExactScores::ExactScores(const CurveView& view)
   target = joined(target, more_target);
 }
 
-void visit_counts(const CurveView& view, const CountsVisit& visit) {
+void visit_counts(const CurveView& view, const CountsVisit& visit_one) {
   const CurveState& state = view.state;
   const CurveShape& shape = view.shape;
   if (const at::Tensor histogram = checked_histogram(view);
       histogram.defined()) {
     for (std::int64_t c = 0; c < shape.curves; ++c) {
-      visit(c, bucket_counts(histogram, c));
+      visit_one(c, bucket_counts(histogram, c));
     }
     return;
   }
+  CurveSteps steps(view);
+  const CountsVisit visit = [&](std::int64_t c,
+                                const std::optional<ScoreCounts>& counts) {
+    visit_one(c, counts);
+    steps.end_one();
+  };
   if (reads_runs(view)) {
     const CurveRuns runs(view);
     at::parallel_for(0, shape.curves, 1,
@@ -178,7 +211,7 @@ void visit_counts(const CurveView& view, const CountsVisit& visit) {
     return;
   }
   if (!has_samples(state)) {
-    for (std::int64_t c = 0; c < shape.curves; ++c) visit(c, no_counts());
+    for (std::int64_t c = 0; c < shape.curves; ++c) visit_one(c, no_counts());
     return;
   }
   const ExactScores exact(view);
@@ -297,13 +330,17 @@ std::optional<at::Tensor> average_areas(const CurveView& view,
   const ExactScores exact(view);
   if (!exact.has_loops()) return std::nullopt;
   CurveValues values(shape.curves);
+  CurveSteps steps(view);
   with_samples(exact, [&](const auto& samples) {
-    samples.visit_pairs([&](std::int64_t c,
-                            const std::optional<CurvePairs>& pairs) {
-      if (!pairs) return;
-      const double all = pairs->positives * pairs->negatives;
-      values.set(c, all == 0 ? kNaN : pairs->in_order / all, pairs->positives);
-    });
+    samples.visit_pairs(
+        [&](std::int64_t c, const std::optional<CurvePairs>& pairs) {
+          if (pairs) {
+            const double all = pairs->positives * pairs->negatives;
+            values.set(c, all == 0 ? kNaN : pairs->in_order / all,
+                       pairs->positives);
+          }
+          steps.end_one();
+        });
   });
   return values.averaged(average);
 }

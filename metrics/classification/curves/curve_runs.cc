@@ -120,6 +120,9 @@ std::optional<RunScores> CurveRuns::unweighted(std::int64_t begin,
 std::optional<ScoreCounts> CurveRuns::counts_of(std::int64_t begin,
                                                 std::int64_t end) const {
   auto scores = unweighted(begin, end);
+  // Of several curves, the number read says more.
+  const bool is_all = begin == 0 && end == view_.shape.curves;
+  if (scores && is_all) scores->report_scores();
   if (!scores || !view_.state.weighted.has_rows()) return scores;
   return weighted_counts(*scores, begin, end);
 }

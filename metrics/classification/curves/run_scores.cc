@@ -43,7 +43,7 @@ std::optional<RunScores> RunScores::of(std::vector<ScoreTable> tables,
 double RunScores::pairs_in_order() const {
   WideCount twice = 0;
   WideCount positives = 0;  // above
-  for_each_block(merged(tables_), [&](const ScoreEntries& block) {
+  for_each_entries([&](const ScoreEntries& block) {
     for (std::int64_t i = 0; i < block.size; ++i) {
       const auto own = static_cast<std::uint64_t>(block.positives[i]);
       twice += (2 * positives + own) *
@@ -58,7 +58,7 @@ double RunScores::sum_of_precisions() const {
   double sum = 0;
   double tp = 0;
   double fp = 0;
-  for_each_block(merged(tables_), [&](const ScoreEntries& block) {
+  for_each_entries([&](const ScoreEntries& block) {
     // Of each block by itself: there may be many millions of terms.
     double some = 0;
     for (std::int64_t i = 0; i < block.size; ++i) {
