@@ -36,8 +36,8 @@ const Metric& checked(const std::unique_ptr<Metric>& metric) {
   TORCH_CHECK_VALUE(metric->status() == MetricStatus::kEmpty,
                     "MetricLoss expected a metric that has accumulated "
                     "nothing, got ",
-                    metric->repr(), " with ", metric->update_count(),
-                    " updates");
+                    metric->repr(), " whose update_count is ",
+                    metric->update_count());
   Results results;
   metric->evaluate_into(metric->make_state(), "", results);
   TORCH_CHECK_VALUE(is_value_with_counts(results), "MetricLoss expected ",

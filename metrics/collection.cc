@@ -59,7 +59,7 @@ void MetricCollection::check_addable(const std::string& name,
                     name, "' twice");
   TORCH_CHECK_VALUE(metric.status() == MetricStatus::kEmpty,
                     "expected a metric that has accumulated nothing as '", name,
-                    "', got one with ", metric.update_count(), " updates");
+                    "', got one whose update_count is ", metric.update_count());
   TORCH_CHECK_VALUE(!internal::has_sync_options(metric.metric_options()),
                     "expected '", name,
                     "' without options for syncing and caching; give "
@@ -146,8 +146,8 @@ void MetricCollection::add(const std::string& name, MetricCollection&& nested) {
                     "expected a name for a collection, got an empty one");
   TORCH_CHECK_VALUE(nested.status() == MetricStatus::kEmpty,
                     "expected a collection that has accumulated nothing as '",
-                    name, "', got one with ", nested.update_count(),
-                    " updates");
+                    name, "', got one whose update_count is ",
+                    nested.update_count());
   TORCH_CHECK_VALUE(!internal::has_sync_options(nested.metric_options()),
                     "expected '", name,
                     "' without options for syncing and caching; give "

@@ -42,8 +42,8 @@ void visit_metrics(const ExpressionNode& node, const Visit& visit) {
 void check_operand(const Metric& metric) {
   TORCH_CHECK_VALUE(metric.status() == MetricStatus::kEmpty, metric.repr(),
                     ": expected a metric that has accumulated nothing in ",
-                    "arithmetic, got one with ", metric.update_count(),
-                    " updates");
+                    "arithmetic, got one whose update_count is ",
+                    metric.update_count());
   TORCH_CHECK_VALUE(!has_sync_options(metric.metric_options()), metric.repr(),
                     ": expected no options for syncing and caching in "
                     "arithmetic; give them to the result, by "

@@ -53,8 +53,8 @@ MetricTracker::MetricTracker(MetricCollection&& metrics,
       maximize_(std::move(maximize)) {
   TORCH_CHECK_VALUE(metrics_.status() == MetricStatus::kEmpty, kName,
                     ": expected a collection that has accumulated nothing, got "
-                    "one with ",
-                    metrics_.update_count(), " updates");
+                    "one whose update_count is ",
+                    metrics_.update_count());
   for (const auto& [name, unused] : maximize_) {
     TORCH_CHECK_VALUE(
         metrics_.contains(name), kName,

@@ -162,7 +162,7 @@ def _check_operand(metric):
     if metric.update_count:
         raise ValueError(
             "expected metrics in arithmetic that have accumulated nothing, got "
-            f"{metric!r} with {metric.update_count} updates"
+            f"{metric!r} whose update_count is {metric.update_count}"
         )
     for name in (*SYNC_OPTIONS, "process_group"):
         if metric._options[name] != METRIC_OPTIONS[name]:

@@ -62,7 +62,8 @@ std::string name_of(const Contribution& own) {
     text += std::string(" with gradient flow ") + to_string(own.flow);
   }
   if (own.updates >= 0) {
-    text += " after " + std::to_string(own.updates) + " updates";
+    text += " after " + std::to_string(own.updates) +
+            (own.updates == 1 ? " update" : " updates");
   }
   return text;
 }

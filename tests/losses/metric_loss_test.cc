@@ -346,9 +346,10 @@ TEST(MetricLossTest, RefusesWhatCannotBeALoss) {
 TEST(MetricLossTest, RefusesMetricsThatHaveAccumulated) {
   MeanSquaredError metric;
   metric.update(at::zeros({2}), at::zeros({2}));
-  EXPECT_EQ(refusal_of([&] { MetricLoss loss(std::move(metric)); }),
-            "MetricLoss expected a metric that has accumulated nothing, got "
-            "MeanSquaredError(squared=true, num_outputs=1) with 1 updates");
+  EXPECT_EQ(
+      refusal_of([&] { MetricLoss loss(std::move(metric)); }),
+      "MetricLoss expected a metric that has accumulated nothing, got "
+      "MeanSquaredError(squared=true, num_outputs=1) whose update_count is 1");
 }
 
 TEST(MetricLossTest, TellsOtherRanksWhenOneCannotTakePart) {

@@ -415,7 +415,8 @@ TEST(MetricCollectionTest, RefusesMembers) {
   EXPECT_THAT(refusal("null", std::unique_ptr<Metric>()), HasSubstr("null"));
   MeanSquaredError used;
   update(used, batch(2, 1));
-  EXPECT_THAT(refusal("used", std::move(used)), HasSubstr("1 updates"));
+  EXPECT_THAT(refusal("used", std::move(used)),
+              HasSubstr("one whose update_count is 1"));
   for (const MetricOptions& options :
        {MetricOptions().dist_sync_on_step(true),
         MetricOptions().sync_on_compute(false),
@@ -440,7 +441,8 @@ TEST(MetricCollectionTest, RefusesNestedCollections) {
   EXPECT_THAT(refusal("", three_metrics()), HasSubstr("expected a name"));
   MetricCollection used = three_metrics();
   update(used, batch(2, 1));
-  EXPECT_THAT(refusal("used", std::move(used)), HasSubstr("1 updates"));
+  EXPECT_THAT(refusal("used", std::move(used)),
+              HasSubstr("one whose update_count is 1"));
   EXPECT_THAT(
       refusal("own", three_metrics(MetricOptions().sync_on_compute(false))),
       HasSubstr("give them to the outer collection"));

@@ -206,7 +206,7 @@ TEST(SyncTogetherErrorsTest, OtherThingsOnSomeRankAreAMismatch) {
       EXPECT_EQ(value_of(metric.compute()), 3);
     });
   };
-  check("rank 2: sync() of SampleTensorSum after 1 updates",
+  check("rank 2: sync() of SampleTensorSum after 1 update",
         [](bool odd, auto& metric, auto&, auto& loss) {
           odd ? metric.sync() : sync_together(metric, loss);
         });
@@ -233,7 +233,7 @@ TEST(SyncTogetherErrorsTest, ARankThatFailsLeavesAllAsTheyWere) {
     EXPECT_THAT(
         refusal_of<SyncError>([&] { sync_together(metric, loss); }),
         HasSubstr("this rank was in sync_together() of SampleTensorSum, "
-                  "tensor 0 after 1 updates; to evaluate on one rank"));
+                  "tensor 0 after 1 update; to evaluate on one rank"));
     EXPECT_FALSE(metric.is_synced());
     EXPECT_EQ(value_of(loss), 2);
   });

@@ -131,7 +131,7 @@ TEST(MetricTrackerTest, RefusesWhatItCannotTrack) {
   EXPECT_THAT(
       refusal_of<c10::Error>([&] { MetricTracker tracker(std::move(used)); }),
       HasSubstr("expected a collection that has accumulated nothing, "
-                "got one with 1 updates"));
+                "got one whose update_count is 1"));
   MetricTracker rows{CatMetric()};
   rows.increment();
   rows.update(1);
