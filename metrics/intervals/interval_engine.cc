@@ -61,7 +61,7 @@ std::pair<double, double> bca_levels(double value,
 
 IntervalBounds logit_normal_ends(double value, double width) {
   TORCH_CHECK_VALUE(value >= 0 && value <= 1,
-                    "expected a value in [0, 1] for ends of logit_normal, got ",
+                    "expected a value in [0, 1] for ends=logit_normal, got ",
                     value);
   if (value == 0 || value == 1) {
     return {std::max(value - width, 0.0), std::min(value + width, 1.0)};

@@ -187,8 +187,8 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
                     joined(", ", interval_methods(*metric), text_of));
   TORCH_CHECK_VALUE(
       options.ends() != ReplicateInterval::kBca || engine->has_bca(),
-      "expected method poisson_cells, or replicates of an AUROC, for ends of "
-      "bca, got ",
+      "expected method poisson_cells, or replicates of an AUROC, for ends=bca, "
+      "got ",
       text_of(engine->method()), " of ", text);
   TORCH_CHECK_VALUE(
       !options.stratified() || engine->has_strata(),

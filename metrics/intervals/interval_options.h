@@ -49,7 +49,8 @@ struct IntervalOptions {
   void visit(OptionVisitor& v) {
     v("level", level_, OptionRole::kValue, "In (0, 1).");
     v("method", method_, "How the interval is made.");
-    v("ends", ends_, OptionRole::kValue, "How ends follow from replicates.");
+    v("ends", ends_, OptionRole::kValue,
+      "How bounds are computed from replicates.");
     v("replicates", replicates_, OptionRole::kSize,
       "Number of bootstrap replicates.");
     v("blocks", blocks_, OptionRole::kSize,

@@ -93,7 +93,7 @@ void define_plots(torch::Library& m) {
             TORCH_CHECK_VALUE(values.size() == names.size() &&
                                   lows.size() == names.size() &&
                                   highs.size() == names.size(),
-                              "expected a value and ends for each run");
+                              "expected a value and bounds for each run");
             std::vector<PlotRun> runs;
             for (std::size_t i = 0; i < names.size(); ++i) {
               runs.push_back({names[i], values[i], lows[i], highs[i]});

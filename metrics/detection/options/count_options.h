@@ -64,7 +64,7 @@ struct DetectionCountOptions {
                "What is compared: boxes or masks.");
     v("iou_threshold", iou_threshold_, "IoU that a pair exceeds.");
     v("score_threshold", score_threshold_,
-      "Detections with lower scores are left out.");
+      "Detections with lower scores are ignored.");
   }
   void validate(const char* metric) const {
     internal::detection::check_count_rules(metric, rules());

@@ -351,11 +351,11 @@ TEST(CurveReplicatesTest, CorrectAreasUnderRocForSkewness) {
   const auto bca_options = IntervalOptions().ends(ReplicateInterval::kBca);
   EXPECT_EQ(IntervalMetric(BinaryAUROC(), bca_options).method(),
             Method::kPoisson);
-  EXPECT_THAT(
-      refusal_of(
-          [&] { IntervalMetric(BinaryAveragePrecision(), bca_options); }),
-      HasSubstr("replicates of an AUROC, for ends of bca, got poisson of "
-                "BinaryAveragePrecision("));
+  EXPECT_THAT(refusal_of([&] {
+                IntervalMetric(BinaryAveragePrecision(), bca_options);
+              }),
+              HasSubstr("replicates of an AUROC, for ends=bca, got poisson of "
+                        "BinaryAveragePrecision("));
 }
 
 }  // namespace

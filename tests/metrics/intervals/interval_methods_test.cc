@@ -122,7 +122,7 @@ TEST(IntervalRefusalsTest, OptionsThatDoNotFit) {
               HasSubstr("for grouped rows, got wilson"));
   EXPECT_THAT(refused(MeanSquaredError(),
                       IntervalOptions().ends(ReplicateInterval::kBca)),
-              HasSubstr("for ends of bca, got jackknife of MeanSquaredError("));
+              HasSubstr("for ends=bca, got jackknife of MeanSquaredError("));
   EXPECT_THAT(refused(MeanSquaredError(), IntervalOptions().stratified(true)),
               HasSubstr("for stratified, got jackknife of MeanSquaredError("));
   EXPECT_THAT(
