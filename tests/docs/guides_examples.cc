@@ -1,3 +1,4 @@
+#include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 #include <tally/tally.h>
 #include <torch/torch.h>
