@@ -4,7 +4,7 @@ Usage: python benchmarks/python_detection.py [IMAGES]
 
 Random images of 7 annotated and 100 detected boxes of 80 classes, in batches of 16: CPU
 seconds of update() and compute(), one thread, the median of 5 rounds in turn. Needs the
-package with torchmetrics==1.9.0 torchvision==0.26.0 pycocotools==2.0.11
+package with torchmetrics==1.9.0 torchvision==0.29.2 pycocotools==2.0.11
 faster-coco-eval==1.8.0.
 """
 

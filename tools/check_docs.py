@@ -5,8 +5,8 @@ Usage: check_docs.py [--release]
 Of every tracked Markdown page: relative links lead to files and headings that are
 there; sources and folders in backticks are there; commands name targets, programs,
 configurations and options that exist; what examples are said to print is what they
-say themselves. Of docs/names.md: the classes exist. Of the README and the guides:
-tools/commands.tsv says of each command how it was last tried. Of the README: it is
+say themselves. Of docs/names.md: the classes exist. Of the README, the guides and the
+benchmarks' page: tools/commands.tsv says of each command how it was last tried. Of the README: it is
 short. Of pages, public headers and Python's modules: the spelling is American. For
 a release: the address to report to is filled in. Prints what is wrong and exits
 with 1.
@@ -273,8 +273,10 @@ def main():
     release = parser.parse_args().release
     pages = tracked("*.md")
     found = [*check_names("docs/names.md"), *check_length("README.md")]
-    guides = [page for page in pages if page == "README.md" or page.startswith("docs/")]
-    found += check_tried(guides)
+    found += check_tried([
+        page for page in pages
+        if page in ("README.md", "benchmarks/README.md") or page.startswith("docs/")
+    ])
     for page in pages:
         if (ROOT / page).exists():
             found += [*check_links(page), *check_sources(page), *check_commands(page)]
