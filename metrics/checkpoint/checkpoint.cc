@@ -47,8 +47,9 @@ absl::Status read_envelope(std::string_view head, std::int64_t size,
   }
   const auto body = size - static_cast<std::int64_t>(sizeof(Envelope));
   if (envelope.length != body) {
-    return data_loss(c10::str("the checkpoint is truncated: expected ",
-                              envelope.length, " bytes, got ", body));
+    return data_loss(c10::str(
+        "the checkpoint is ", envelope.length > body ? "truncated" : "too long",
+        ": expected ", envelope.length, " bytes, got ", body));
   }
   return absl::OkStatus();
 }

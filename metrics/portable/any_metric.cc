@@ -235,9 +235,12 @@ absl::StatusOr<AnyMetric> from_bytes(std::string_view bytes,
 }
 
 void merge_into(AnyMetric& metric, const AnyMetric& other) {
-  TORCH_CHECK_VALUE(metric.index() == other.index(),
-                    "merge_state expected a state of ", base_of(metric).spec(),
-                    ", got one of ", base_of(other).spec());
+  // Options that states do not depend on say what the values are of.
+  const std::string expected = base_of(metric).spec();
+  const std::string got = base_of(other).spec();
+  TORCH_CHECK_VALUE(metric.index() == other.index() && got == expected,
+                    "merge_state expected a state of ", expected,
+                    ", got one of ", got);
   std::visit(
       [&](auto& held) {
         using T = std::decay_t<decltype(held)>;

@@ -57,8 +57,11 @@ def merge(states):
     They are merged in the order given, that of ranks: counts and rows are those of one
     process to the last bit, sums of floating-point numbers to 1e-12. The objects stay as
     they are.
-    Raises ``ValueError`` for none, and for states of other metrics, by their place.
+    Raises ``ValueError`` for none, and for states of other metrics or options, by their
+    place.
     """
+    if isinstance(states, (bytes, bytearray, memoryview, str)):
+        raise TypeError(f"expected a list of states, got {type(states).__name__}")
     whole = None
     for place, state in enumerate(states):
         try:
@@ -66,12 +69,22 @@ def merge(states):
             if whole is None:
                 whole = part.clone() if part is state else part
             else:
+                _check_same(whole, part)
                 whole.merge_state(part)
         except (TypeError, ValueError) as error:
             raise type(error)(f"state {place}: {error}") from None
     if whole is None:
         raise ValueError("expected states to merge, got none")
     return whole
+
+
+def _check_same(whole, part):
+    """That values of both are of the same metrics; merge_state compares classes and states."""
+    if type(whole) is not type(part):
+        return
+    expected, got = whole._held.spec(), part._held.spec()
+    if got != expected:
+        raise ValueError(f"expected a state of {expected}, got one of {got}")
 
 
 def _made(spec):

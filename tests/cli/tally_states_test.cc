@@ -238,6 +238,19 @@ TEST_F(TallyStatesTest, OtherFilesAreRefused) {
             0);
   EXPECT_THAT(merge({files[0], mean}, all_).errors,
               HasSubstr("is of no parts, but " + files[0] + " of 1 part"));
+  const std::string part = folder_.path("part"),
+                    recall = folder_.path("recall");
+  ASSERT_EQ(
+      run_program(words(rows(0, 5), {"--save", part, "--part", "0/2"})).status,
+      0);
+  ASSERT_EQ(run_program(evaluate({"-m", "BinaryRecall", "--csv", rows(5, 9),
+                                  "--columns", "preds=p,target=target",
+                                  "--save", recall, "--part", "1/2"}))
+                .status,
+            0);
+  EXPECT_THAT(merge({part, recall}, all_).errors,
+              AllOf(HasSubstr(recall + ": "), HasSubstr("expected a state of"),
+                    HasSubstr("got one of")));
   const std::string whole = folder_.path("whole");
   ASSERT_EQ(run_program(words(rows(0, 9), {"--save", whole})).status, 0);
   EXPECT_THAT(merge({whole, mean}, all_).errors, HasSubstr(mean + ": "));

@@ -336,6 +336,8 @@ TEST(AnyMetricTest, BytesAreRefused) {
     changed[i] = static_cast<char>(changed[i] ^ 16);
     EXPECT_FALSE(from_bytes(changed).ok()) << i;
   }
+  EXPECT_THAT(refusal(bytes + "x", StatusCode::kDataLoss),
+              HasSubstr("too long"));
   std::string newer = bytes;
   newer[8] = 5;
   EXPECT_THAT(refusal(newer, StatusCode::kFailedPrecondition),
@@ -373,6 +375,15 @@ TEST(AnyMetricTest, OtherMetricsAreRefusedByTheirPlace) {
       refusal(
           BinaryAccuracy(BinaryAccuracyOptions().threshold(0.4)).to_bytes()),
       AllOf(StartsWith("state 1: "), HasSubstr("threshold=0.4")));
+  // Of the same state, but other values.
+  const auto root = merge_bytes(
+      {MeanSquaredError().to_bytes(),
+       MeanSquaredError(MeanSquaredErrorOptions().squared(false)).to_bytes()});
+  EXPECT_EQ(root.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(message_of(root.status()), HasSubstr("squared=false"));
+  EXPECT_THAT(refusal(BinaryRecall().to_bytes()),
+              AllOf(HasSubstr("expected a state of BinaryAccuracy("),
+                    HasSubstr("got one of BinaryRecall(")));
   EXPECT_THAT(refusal(MetricCollection().to_bytes()),
               AllOf(StartsWith("state 1: "), HasSubstr("MetricCollection()")));
   EXPECT_THAT(refusal("x"), StartsWith("state 1: expected a Tally checkpoint"));
