@@ -26,10 +26,11 @@ struct Batch {
   explicit Batch(std::int64_t first)
       : numbers(at::arange(first, first + kBatch, at::kLong)) {}
   at::Tensor numbers;
-  at::Tensor preds =
-      numbers.mul(37).remainder(64).to(at::kFloat).div(64);
+  at::Tensor preds = numbers.mul(37).remainder(64).to(at::kFloat).div(64);
   at::Tensor target = numbers.mul(5).remainder(7).lt(3).to(at::kLong);
-  SliceKeys keys() const { return SliceKeys(numbers.mul(numbers).remainder(5)); }
+  SliceKeys keys() const {
+    return SliceKeys(numbers.mul(numbers).remainder(5));
+  }
 };
 
 /// Batches `part`, `part` + `parts`, ...
@@ -108,8 +109,7 @@ TEST(ScoreRunSlicesTest, SlicesOfRanksAreThoseOfOneProcess) {
 
 TEST(ScoreRunSlicesTest, ComparedSlicesHaveTheValuesOfRows) {
   const auto compared = [](std::int64_t part, std::int64_t parts) {
-    SliceComparison metric(BinaryAUROC(),
-                           SliceComparisonOptions().min_rows(2));
+    SliceComparison metric(BinaryAUROC(), SliceComparisonOptions().min_rows(2));
     for (std::int64_t i = part * kBatch; i < kRows; i += parts * kBatch) {
       const Batch batch(i);
       metric.update(batch.keys(), SampleIds(batch.numbers), batch.preds,
