@@ -5,6 +5,8 @@
 
 #include <cctype>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 namespace tally::internal {
@@ -16,28 +18,39 @@ std::vector<std::int64_t> begins_of(const std::vector<std::int64_t>& ends) {
   return {ends.begin(), ends.end() - 1};
 }
 
-/// Each row to the next place of its code: reads and writes are in order.
-template <class T>
-void scatter(const T* from, const Codes& codes,
-             const std::vector<std::int64_t>& ends, T* into) {
-  std::vector<std::int64_t> next = begins_of(ends);
+/// Where each row goes: behind those with its code before it. Found once for
+/// all columns, since each place waits for the last one of its code.
+std::vector<std::uint32_t> targets_of(const Codes& codes,
+                                      const std::vector<std::int64_t>& ends) {
+  std::vector<std::uint32_t> next(ends.begin(), ends.end() - 1);
+  std::vector<std::uint32_t> targets(codes.size());
   for (std::size_t i = 0; i < codes.size(); ++i) {
-    into[next[static_cast<std::size_t>(codes[i])]++] = from[i];
+    targets[i] = next[static_cast<std::size_t>(codes[i])]++;
   }
+  return targets;
+}
+
+template <class T>
+void scatter(const T* from, const std::vector<std::uint32_t>& targets,
+             T* into) {
+  for (std::size_t i = 0; i < targets.size(); ++i) into[targets[i]] = from[i];
 }
 
 /// A column by code; undefined where it is no column of plain numbers.
 at::Tensor sorted_column(const at::Tensor& column, const Codes& codes,
-                         const std::vector<std::int64_t>& ends) {
+                         const std::vector<std::int64_t>& ends,
+                         std::vector<std::uint32_t>& targets) {
   if (column.layout() != at::kStrided || column.dim() != 1 ||
       !column.is_cpu() || !column.is_contiguous() || column.requires_grad() ||
-      column.is_conj() || column.is_neg()) {
+      column.is_conj() || column.is_neg() ||
+      codes.size() > std::numeric_limits<std::uint32_t>::max()) {
     return {};
   }
+  if (targets.empty()) targets = targets_of(codes, ends);
   at::Tensor sorted = at::empty_like(column);
   const auto scatter_as = [&](auto like) {
     using T = decltype(like);
-    scatter(static_cast<const T*>(column.const_data_ptr()), codes, ends,
+    scatter(static_cast<const T*>(column.const_data_ptr()), targets,
             static_cast<T*>(sorted.mutable_data_ptr()));
     return sorted;
   };
@@ -79,13 +92,14 @@ SortedRows::SortedRows(c10::ArrayRef<std::int32_t> codes, std::size_t count,
     ++ends_[static_cast<std::size_t>(code) + 1];
   }
   std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+  std::vector<std::uint32_t> targets;  // once a column needs them
   // Of tensors, parts are views.
   for (const InputRef& input : inputs) {
     tensors_.emplace_back();
     if (input.rows() < 0) continue;
     const auto* const tensor = input.as<at::Tensor>();
     if (tensor != nullptr) {
-      tensors_.back() = sorted_column(*tensor, codes, ends_);
+      tensors_.back() = sorted_column(*tensor, codes, ends_, targets);
       if (tensors_.back().defined()) continue;
     }
     find_places(codes);
