@@ -163,7 +163,7 @@ TEST_F(TallyStatesTest, FilesOfEarlierVersionsAreShown) {
     EXPECT_EQ(result.output, read_file(text.replace_extension(".txt")));
     ++shown;
   }
-  EXPECT_EQ(shown, 14);
+  EXPECT_EQ(shown, 15);
 }
 
 TEST_F(TallyStatesTest, NothingIsCountedTwice) {

@@ -104,6 +104,13 @@ void write_rows(const Rows& rows, Folder& folder) {
                            SliceComparisonOptions().min_rows(5));
   compared.update(rows.keys(), rows.ids, rows.preds, rows.target);
   folder.save("compared_slices.tally", compared);
+  NamedSets sets({"clean", "very noisy"});
+  sets.add("accuracy", BinaryAccuracy());
+  sets.add("auroc", BinaryAUROC());
+  sets.update("clean", rows.preds, rows.target);
+  sets.update("very noisy", rows.other.narrow(0, 0, 15),
+              rows.target.narrow(0, 0, 15));
+  folder.save("sets.tally", sets);
   for (const IntervalMethod method :
        {IntervalMethod::kWilson, IntervalMethod::kJackknife,
         IntervalMethod::kPoisson}) {
