@@ -8,6 +8,13 @@ from tally._ranks import over_ranks
 from tally._slices import add_members, members_of
 
 
+def _name_of(set):
+    # As the constructor takes names: a year is one, too.
+    if isinstance(set, (str, int)):
+        return str(set)
+    raise TypeError(f"NamedSets: expected the name of a set first, got a {type(set).__name__}")
+
+
 class NamedSets(Copyable):
     """Metrics of several named data sets, and their means.
 
@@ -70,7 +77,7 @@ class NamedSets(Copyable):
 
     def update(self, set, *inputs, **named):
         """Accumulates one batch of a set; if it raises, nothing has changed."""
-        self._held.update(set, *encode(inputs, named, self._declared))
+        self._held.update(_name_of(set), *encode(inputs, named, self._declared))
 
     def compute(self):
         """The values of all sets over all ranks, and their means, as a dict."""
@@ -78,4 +85,4 @@ class NamedSets(Copyable):
 
     def rows(self, set):
         """The rows of a set: of this rank, or while synced of all."""
-        return self._held.rows(set)
+        return self._held.rows(_name_of(set))

@@ -45,10 +45,18 @@ def test_several_metrics():
     }
 
 
+def test_years_are_names():
+    sets = tally.NamedSets([2023, 2024], tally.BinaryAccuracy())
+    sets.update(2024, torch.tensor([1]), torch.tensor([1]))
+    assert sets.rows(2024) == sets.rows("2024") == 1
+
+
 def test_refusals():
     sets = two_sets()
     with pytest.raises(ValueError, match="did you mean 'noisy'"):
         sets.update("nosiy", torch.tensor([1]), torch.tensor([1]))
+    with pytest.raises(TypeError, match="expected the name of a set first, got a Tensor"):
+        sets.update(torch.tensor([1]), torch.tensor([1]))
     with pytest.raises(TypeError, match="expected a list of names"):
         tally.NamedSets("ab", tally.MeanMetric())
     with pytest.raises(TypeError, match="NamedSets expected a tally.Metric"):
