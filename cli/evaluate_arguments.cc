@@ -125,8 +125,10 @@ class EvaluateParser {
     Arguments given = arguments_;
     for (const DataSet& set : given.sets) {
       arguments_ = arguments_of(given, set);
+      set_ = &set;
       check_together();
     }
+    set_ = nullptr;
     // Those of --coco, if no others are given.
     given.metrics = arguments_.metrics;
     arguments_ = given;
@@ -171,7 +173,8 @@ class EvaluateParser {
                                        "as --inputs"
                         : is_missing ? " or --jsonl, or a .jsonl file as "
                                        "--inputs"
-                                     : "");
+                                     : "",
+                        given_data());
     }
     TORCH_CHECK_VALUE(a.folders.empty() || !a.coco.empty(),
                       "--folders: requires --coco");
@@ -213,6 +216,14 @@ class EvaluateParser {
                           static_cast<std::int64_t>(a.split.size()) == a.ranks,
                       "--split: expected one number for each of ", a.ranks,
                       " ranks, got ", a.split.size());
+  }
+
+  // Of several sets, the one that an option does not fit.
+  std::string given_data() const {
+    if (set_ == nullptr) return "";
+    const Arguments& a = arguments_;
+    const auto& files = a.inputs.empty() ? a.coco : a.inputs;
+    return c10::str(", got ", files.front(), " for the set '", set_->name, "'");
   }
 
   void check_save() const {
@@ -261,6 +272,7 @@ class EvaluateParser {
   }
 
   Arguments arguments_;
+  const DataSet* set_ = nullptr;  // whose arguments those are, of several
   std::map<std::string, bool> given_;
   std::map<std::string, std::function<void(const Values&)>> setters_ = {
       {"--metrics", [this](const Values& v) { arguments_.metrics = v[0]; }},

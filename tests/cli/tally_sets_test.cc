@@ -110,6 +110,9 @@ TEST_F(TallySetsTest, SaysWhichSetIsWrong) {
   }
   EXPECT_THAT(refusal({"--set", "a=" + folder_.write("x.parquet", "PAR1")}),
               HasSubstr("a Parquet file"));
+  EXPECT_THAT(refusal({"--set", "a=" + clean_, "--set", "b=x.parquet",
+                       "--columns", "preds=p,target=target"}),
+              HasSubstr(", got x.parquet for the set 'b'"));
   EXPECT_THAT(refusal({"--set", "a=" + clean_, "-o", clean_}),
               HasSubstr("expected another file to write to, got an input"));
 }
