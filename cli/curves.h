@@ -30,7 +30,7 @@ struct CurvesShown {
 
 /// Evaluates curves, confusion matrix and calibration of the rows that metrics
 /// of classification read, with the options that these have. Whatever refuses
-/// the rows is left out of the report, which says why.
+/// the rows is omitted from the report, which says why.
 class Curves final : public Watcher {
  public:
   explicit Curves(std::vector<std::string> labels)

@@ -76,7 +76,7 @@ class CocoFiles {
   /// The labels that LVIS's files call "r", "c" or "f": rare, common or
   /// frequent.
   std::vector<std::int64_t> labels_of(const std::string& frequency) const;
-  /// What was left out, for the user; may be empty.
+  /// What was skipped, for the user; may be empty.
   const std::string& remarks() const { return remarks_; }
 
  private:

@@ -20,7 +20,7 @@ namespace tally::files {
 /// in each line, whose values are texts, lists of texts, numbers, lists of as
 /// many numbers in each line, or true and false. Missing are keys that an
 /// object lacks, null, NaN, and, where numbers are expected, the words of
-/// CsvOptions. Lines without text at the end are left out. All is read and
+/// CsvOptions. Lines without text at the end are skipped. All is read and
 /// validated once; after that, only the requested rows are in memory. For one
 /// thread at a time.
 ///

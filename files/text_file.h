@@ -13,7 +13,7 @@ namespace tally::files {
 
 /// The lines of a file in UTF-8. They end at LF only: U+2028 and U+0085, which
 /// other programs take for line ends, belong to a line, as does CR, except one
-/// right before LF. A byte order mark at the start of the file is left out. The
+/// right before LF. A byte order mark at the start of the file is skipped. The
 /// whole file is read and validated once; after that, only the requested lines
 /// are in memory. For one thread at a time.
 ///
@@ -33,7 +33,7 @@ class TextFile {
   bool has_mark() const { return has_mark_; }
   /// Lines [begin, end).
   std::vector<std::string> read(std::int64_t begin, std::int64_t end) const;
-  /// Leaves out lines without text at the end.
+  /// Drops lines without text at the end.
   void drop_blank_end();
 
  private:

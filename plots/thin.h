@@ -10,7 +10,7 @@ struct PlotPoint {
   double y = 0;
 };
 
-/// The points of a curve that are needed to draw it: no point that is left out
+/// The points of a curve that are needed to draw it: no point that is dropped
 /// is further than `tolerance` from the line between its neighbors that stay
 /// (Douglas and Peucker, "Algorithms for the reduction of the number of points
 /// required to represent a digitized line or its caricature", Cartographica

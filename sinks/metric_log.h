@@ -25,7 +25,7 @@ struct MetricLog {
 
 /// Reads the log of a JsonLinesSink. Integers become int64, other numbers
 /// float64, null an undefined tensor. A last line that is still being written,
-/// or was cut off, is left out.
+/// or was cut off, is skipped.
 ///
 /// Errors, which name the file and where there is one the line: no such file or
 /// one that cannot be read (that of its errno); another file than such a log,

@@ -84,7 +84,7 @@ class MetricLogger {
   void write_text(std::int64_t step, const std::string& name,
                   const std::string& text);
   /// Writes the distribution of the elements, whatever their shape, such as a
-  /// layer's weights. What is not finite is left out. Throws c10::TypeError for
+  /// layer's weights. Non-finite values are skipped. Throws c10::TypeError for
   /// complex elements.
   void write_histogram(std::int64_t step, const std::string& name,
                        const at::Tensor& values);

@@ -19,7 +19,7 @@ void append_number(Number number, std::string& bytes) {
 
 /// A message in protobuf's wire format, written field by field in the order of
 /// their numbers. Default values are written as well: whether a field that has
-/// one is left out is the caller's choice.
+/// one is omitted is the caller's choice.
 class Message {
  public:
   Message& integer(int field, std::int64_t value) {

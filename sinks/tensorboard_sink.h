@@ -21,14 +21,14 @@ class Message;
 /// tensors are a histogram of their elements, and a square matrix also an image
 /// of the rows in percent, from 0 (dark) to 100 (bright). Scalars are stored in
 /// float32, as TensorBoard's own writers do. Undefined results, and histograms
-/// of no finite number, are left out.
+/// of no finite number, are skipped.
 ///
 /// Results "a", "a.low" and "a.high", such as those of Intervals::results(),
 /// are also a chart of the values with the band between their bounds, under
 /// "Custom scalars". The parts `precision`, `recall` and `thresholds` of a
 /// curve are a PR curve, at 201 equally spaced thresholds; TensorBoard asks for
 /// counts, which the parts do not tell: they are those per million positives,
-/// and none of true negatives. Curves of scores outside of [0, 1] are left out.
+/// and none of true negatives. Curves of scores outside of [0, 1] are skipped.
 ///
 /// Images are PNG files, without compression; texts are Markdown; histograms
 /// have 30 buckets of equal width between the least and the greatest finite

@@ -12,7 +12,7 @@ namespace tally::training {
 /// outlive.
 ///
 /// The first `warmup` batches, in which memory is first allocated and kernels
-/// are chosen, are left out: once, not again after a reset() of the metric.
+/// are chosen, are not counted: once, not again after a reset() of the metric.
 /// Work of a device that has been queued counts when it is waited for: end the
 /// scope after something that waits, such as loss.item(). A scope that an
 /// exception leaves is not counted.

@@ -10,7 +10,7 @@ namespace tally::losses {
 struct LossSummary {
   /// One sentence of fewer than 79 characters.
   const char* what;
-  /// What forward() takes, in that order; those that may be left out end in
+  /// What forward() takes, in that order; those that may be omitted end in
   /// "?": "preds, target, query?".
   const char* inputs;
   /// The names of what forward() gives; "": one tensor.

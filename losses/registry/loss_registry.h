@@ -21,7 +21,7 @@ class Loss {
   virtual ~Loss() = default;
 
   /// What its module's forward() takes, as LossEntry::inputs lists it,
-  /// undefined where left out; and what it gives, as LossEntry::results lists
+  /// undefined where omitted; and what it gives, as LossEntry::results lists
   /// it. Throws c10::ValueError for another number of tensors, and what
   /// forward() throws.
   virtual std::vector<at::Tensor> forward(
@@ -57,7 +57,7 @@ struct LossEntry {
   std::string name;
   LossSummary summary;
   std::vector<OptionInfo> options;
-  /// Of forward(); those that may be left out end in "?".
+  /// Of forward(); those that may be omitted end in "?".
   std::vector<std::string> inputs;
   /// Of forward(); empty: one tensor.
   std::vector<std::string> results;

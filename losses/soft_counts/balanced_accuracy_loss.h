@@ -21,8 +21,8 @@ struct BalancedAccuracyLossOptions
 /// latter from sum((1 - p) (1 - y)) and sum(1 - y).
 ///
 /// A class that does not occur in target has no recall: with the default
-/// AbsentClassLoss::kSmooth it counts as predicted correctly, and kSkip leaves
-/// it out, as sklearn.metrics.balanced_accuracy_score does.
+/// AbsentClassLoss::kSmooth it counts as predicted correctly, and kSkip skips
+/// it, as sklearn.metrics.balanced_accuracy_score does.
 ///
 /// forward(preds, target): as DiceLoss's, also what ranks send.
 ///

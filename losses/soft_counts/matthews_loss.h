@@ -23,7 +23,7 @@ struct MatthewsLossOptions : ClassCountsOptions<MatthewsLossOptions> {
 ///
 ///   1 - (n sum(tp) - sum(s t) + smooth_nr)
 ///       / sqrt((n^2 - sum(s^2)) (n^2 - sum(t^2)) + smooth_dr)
-/// With include_background(false), the counts of class 0 are left out of both.
+/// With include_background(false), both exclude the counts of class 0.
 ///
 /// forward(preds, target): as DiceLoss's, also what ranks send.
 ///

@@ -108,7 +108,7 @@ struct BestPermutation : internal::audio::Permuted {
 /// its score NaN.
 /// State: the sum of the scores, which is exact, so that the mean has the same
 /// bits for every split; the numbers of samples and of silent references.
-/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
+/// NaN: propagates; NanPolicy::kIgnore skips the sample.
 /// Errors: c10::TypeError for inputs that are not dense and floating point;
 /// c10::ValueError for an unknown metric, for different shapes, for too many
 /// speakers (256, or 8 with kPermutationWise), for signals without values, for

@@ -41,7 +41,7 @@ struct ScaledDistortionRatio : internal::audio::EnergyRatio {
 /// silent, too: 0.
 /// State: the sum of the scores, which is exact, so that the mean has the same
 /// bits for every split; the numbers of samples and of silent references.
-/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
+/// NaN: propagates; NanPolicy::kIgnore skips the sample.
 /// Errors: c10::TypeError for inputs that are not dense and floating point;
 /// c10::ValueError for different shapes, for signals without values, and for
 /// NaN with NanPolicy::kError.

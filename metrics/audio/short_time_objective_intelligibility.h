@@ -50,7 +50,7 @@ struct Intelligibility : internal::audio::ShortTimeIntelligibility {
 /// with the fraction of words that listeners understand; as pystoi computes it.
 ///
 /// Signals are resampled to 10 kHz; frames of the reference that are 40 dB
-/// below its loudest are left out of both. Magnitudes in 15 third-octave bands
+/// below its loudest are removed from both. Magnitudes in 15 third-octave bands
 /// from 150 Hz on are correlated over 30 frames (384 ms):
 ///
 ///     mean over segments and bands of corr(min(a y, (1 + 10^(15/20)) x), x)
@@ -64,11 +64,11 @@ struct Intelligibility : internal::audio::ShortTimeIntelligibility {
 /// 1], and `silent`, the number of references that are 0 throughout. NaN
 /// without samples. A silent reference or estimate has 0, also with `extended`,
 /// where pystoi adds random numbers. A signal of fewer than 30 frames, also
-/// after silent ones were left out, has 1e-5, as in pystoi, whose warning it
-/// leaves out. At 10 kHz that takes 4097 values.
+/// after silent ones were removed, has 1e-5, as in pystoi, but without its
+/// warning. At 10 kHz that takes 4097 values.
 /// State: the sum of the scores, which is exact, so that the mean has the same
 /// bits for every split; the numbers of samples and of silent references.
-/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
+/// NaN: propagates; NanPolicy::kIgnore skips the sample.
 /// Errors: c10::TypeError for inputs that are not dense and floating point;
 /// c10::ValueError for different shapes, for signals without values, for fs out
 /// of range, and for NaN with NanPolicy::kError.

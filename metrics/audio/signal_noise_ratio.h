@@ -38,7 +38,7 @@ struct NoiseRatio : internal::audio::EnergyRatio {
 /// in float32 for a reference of energy 160; pass float64 for higher ratios.
 /// State: the sum of the scores, which is exact, so that the mean has the same
 /// bits for every split; the numbers of samples and of silent references.
-/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
+/// NaN: propagates; NanPolicy::kIgnore skips the sample.
 /// Errors: c10::TypeError for inputs that are not dense and floating point;
 /// c10::ValueError for different shapes, for signals without values, and for
 /// NaN with NanPolicy::kError.

@@ -54,7 +54,7 @@ class BinaryLogits {
 /// their dtype. Result: 0-dim float64.
 ///
 /// State: all logits, targets and weights, concatenated; compute() sorts them
-/// on the CPU. Positions of weight 0 are left out. NaN where the likelihood has
+/// on the CPU. Positions of weight 0 are skipped. NaN where the likelihood has
 /// no maximum: without data, with one class alone, and where a threshold
 /// separates the classes; with infinite logits, too. A NaN in a score or weight
 /// makes the result NaN; with kIgnore that position is ignored. A probability

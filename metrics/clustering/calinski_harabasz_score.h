@@ -18,8 +18,8 @@ namespace tally {
 /// as in scikit-learn. NaN unless there are from 2 to N - 1 clusters.
 /// State: the number, the mean and the sum of squares around it of each cluster
 /// (see ClusterMoments), never the points. Large offsets cost no precision.
-/// NaN or infinity: the result is NaN; NanPolicy::kIgnore leaves points with a
-/// NaN out.
+/// NaN or infinity: the result is NaN; NanPolicy::kIgnore skips points with a
+/// NaN.
 /// Errors: c10::ValueError for other shapes, for D that changes, and for NaN
 /// with NanPolicy::kError; c10::TypeError for labels that are not integers and
 /// for complex or sparse data.

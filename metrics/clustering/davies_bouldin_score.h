@@ -83,11 +83,11 @@ class ClusterScatter {
 /// or texts (see Keys).
 /// Result: 0-dim float64, 0 or more. NaN unless there are from 2 to N - 1
 /// clusters. Infinite where two clusters have the same centroid, unless both
-/// consist of it: scikit-learn and TorchMetrics leave such a pair out.
+/// consist of it: scikit-learn and TorchMetrics skip such a pair.
 /// State: with q = 1 all points, concatenated; with q = 2, or with known
 /// centroids, sums for each cluster.
-/// NaN or infinity: the result is NaN; NanPolicy::kIgnore leaves points with a
-/// NaN out.
+/// NaN or infinity: the result is NaN; NanPolicy::kIgnore skips points with a
+/// NaN.
 /// Errors: as in CalinskiHarabaszScore; c10::ValueError for q other than 1 and
 /// 2, and with known centroids for data of another D and other labels.
 /// Differentiable by data, not by known centroids.

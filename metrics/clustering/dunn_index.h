@@ -51,8 +51,8 @@ struct DunnIndexOptions {
 /// NaN for fewer than two clusters. kClassical takes time for all pairs, memory
 /// for the points.
 /// State: all points (see ClusterSamples), concatenated.
-/// NaN or infinity: the result is NaN; NanPolicy::kIgnore leaves points with a
-/// NaN out.
+/// NaN or infinity: the result is NaN; NanPolicy::kIgnore skips points with a
+/// NaN.
 /// Errors: as in CalinskiHarabaszScore; c10::ValueError for p below 1.
 /// Differentiable by data; where the distance is 0 so is the gradient.
 /// Source: Dunn 1974; kCentroid is TorchMetrics'.

@@ -47,8 +47,8 @@ struct SilhouetteScoreOptions {
 /// or texts (see Keys). Result: 0-dim float64 in [-1, 1]; a point that is alone
 /// in its cluster counts as 0. NaN unless there are from 2 to N - 1 clusters.
 /// The same for any number of threads. State: all points (see ClusterSamples),
-/// concatenated. NaN or infinity: the result is NaN; NanPolicy::kIgnore leaves
-/// points with a NaN out. Errors: as in CalinskiHarabaszScore. Not
+/// concatenated. NaN or infinity: the result is NaN; NanPolicy::kIgnore skips
+/// points with a NaN. Errors: as in CalinskiHarabaszScore. Not
 /// differentiable. As sklearn.metrics.silhouette_score (Rousseeuw 1987), with
 /// the metrics of these names.
 ///

@@ -11,11 +11,10 @@ namespace tally {
 /// except that
 /// - the best max_detections of an image count, of all classes together;
 /// - of these, detections of classes that are neither annotated in the image
-/// nor
-///   known to be absent from it (negative_labels) are left out;
+///   nor known to be absent from it (negative_labels) are ignored;
 /// - detections without a match are ignored if the image is not annotated
 ///   exhaustively for their class (inexhaustive_labels);
-/// - boxes and masks without area are left out;
+/// - boxes and masks without area are ignored;
 /// - there are no crowds; annotations with `ignore` are ignored.
 ///
 /// update(preds, target, image_ids = {}): see MeanAveragePrecision; lists of

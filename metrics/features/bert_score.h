@@ -84,7 +84,7 @@ struct PrecisionRecallF1 {
 /// Result: {precision, recall, f1}, 0-dim float64, at most 1; all three are 0
 /// for a pair in which a text has no tokens or no weight. NaN without pairs.
 /// State: sums in float64 and the number of pairs, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the pair out.
+/// NaN: propagates; NanPolicy::kIgnore skips the pair.
 /// Errors: c10::ValueError for other shapes, for masks other than 0 and 1, for
 /// weights that are negative or not finite, for NaN with NanPolicy::kError, and
 /// for baselines of 1 or more; c10::TypeError for masks that are not integers

@@ -49,7 +49,7 @@ class FeatureCosines {
 /// Result: 0-dim float64 in [0, scale]; NaN without samples. The cosine with a
 /// row of zeros is 0, with a gradient of 0.
 /// State: the sum in float64 and the number of samples, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the pair out.
+/// NaN: propagates; NanPolicy::kIgnore skips the pair.
 /// Errors: c10::ValueError for other shapes, for NaN with NanPolicy::kError,
 /// and for a scale that is not finite; c10::TypeError for complex or sparse
 /// inputs.

@@ -22,7 +22,7 @@ namespace tally {
 /// State: see FeatureMoments; its size does not depend on the number of
 /// samples. To compute the statistics of real samples once, keep them in a
 /// metric of their own, and merge_state() it after each reset().
-/// NaN: propagates; NanPolicy::kIgnore leaves the row out. Infinity gives NaN.
+/// NaN: propagates; NanPolicy::kIgnore skips the row. Infinity gives NaN.
 /// Errors: see FeatureMoments.
 /// Differentiable in features, once.
 /// Source: Heusel et al. 2017. The root's trace is that of eigenvalues after a

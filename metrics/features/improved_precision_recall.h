@@ -57,8 +57,7 @@ struct DensityCoverageOfFeatures {
 /// Result: {precision, recall}, 0-dim float64 in [0, 1]. NaN without samples,
 /// and where a kind has no more than k.
 /// State: see FeatureSamples, which keeps all features.
-/// NaN, infinity: the result is NaN; NanPolicy::kIgnore leaves rows with NaN
-/// out.
+/// NaN, infinity: the result is NaN; NanPolicy::kIgnore skips rows with NaN.
 /// Errors: see FeatureSamples; c10::ValueError for k below 1, and for real and
 /// generated features of different D.
 /// Not differentiable. Exactly the same for any split, processor and number of

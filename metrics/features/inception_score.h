@@ -34,7 +34,7 @@ struct InceptionScoreOptions {
 /// mean is from 1 to C. NaN without samples.
 /// State: all logits, with ids.
 /// NaN, infinity: propagate, except that -inf is a probability of 0;
-/// NanPolicy::kIgnore leaves rows with NaN out.
+/// NanPolicy::kIgnore skips rows with NaN.
 /// Errors: c10::ValueError for other shapes, for C that changes, and for NaN
 /// with NanPolicy::kError; c10::TypeError for ids that are not integers and for
 /// complex or sparse logits.

@@ -58,7 +58,7 @@ struct KernelInceptionDistanceOptions {
 /// 0; std is 0 for all samples at once. NaN for fewer than two samples of
 /// either kind.
 /// State: see FeatureSamples, which keeps all features.
-/// NaN, infinity: propagate; NanPolicy::kIgnore leaves rows with NaN out.
+/// NaN, infinity: propagate; NanPolicy::kIgnore skips rows with NaN.
 /// Errors: see FeatureSamples; c10::ValueError for real and generated features
 /// of different D.
 /// Not differentiable.

@@ -79,7 +79,7 @@ at::Tensor flatten_layers(const std::vector<at::Tensor>& layers);
 /// Result: the mean over images, 0-dim float64; at least 0 with weights of at
 /// least 0. NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the pair out.
+/// NaN: propagates; NanPolicy::kIgnore skips the pair.
 /// Errors: c10::ValueError for other shapes, for NaN with NanPolicy::kError,
 /// and for options that do not fit each other; c10::TypeError for complex or
 /// sparse inputs.

@@ -26,14 +26,13 @@ struct MemorizationInformedFrechetInceptionDistanceOptions {
 ///     FID / (d + 1e-14), d = mean over y of min over x of 1 - |cos(x, y)|
 ///
 /// for real samples x and generated samples y; d is 1 if it is at least
-/// cosine_distance_eps. Rows of zeros are left out of d.
+/// cosine_distance_eps. Rows of zeros are excluded from d.
 /// update(features, real, ids = {}): see FeatureSamples; ids make no
 /// difference.
 /// Result: 0-dim float64, at least 0; NaN for fewer than two samples of either
 /// kind, and if all of a kind are zeros.
 /// State: see FeatureSamples, which keeps all features.
-/// NaN, infinity: the result is NaN; NanPolicy::kIgnore leaves rows with NaN
-/// out.
+/// NaN, infinity: the result is NaN; NanPolicy::kIgnore skips rows with NaN.
 /// Errors: see FeatureSamples; c10::ValueError for cosine_distance_eps outside
 /// of (0, 1], and for real and generated features of different D.
 /// Not differentiable.

@@ -51,7 +51,7 @@ class RelativeGlobalError : public internal::image::ImageMeasure {
 /// Result: 0-dim float64, 0 or more; infinite where a channel of target has a
 /// mean of 0 and errors; NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// NaN: propagates; NanPolicy::kIgnore skips the image.
 /// Errors: c10::ValueError for other or different shapes, and for NaN with
 /// NanPolicy::kError; c10::TypeError for complex or sparse inputs.
 /// Differentiable in preds and target; an error of 0 has a gradient of 0.

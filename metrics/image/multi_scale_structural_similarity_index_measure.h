@@ -80,7 +80,7 @@ class MultiScaleSimilarity : public internal::image::ImageMeasure {
 /// 176 pixels. Result: 0-dim float64, in [0, 1] for each image, 1 for equal
 /// ones; NaN without images. State: the sum in float64 and the number of
 /// images, merged by addition. NaN and infinities: give NaN; NanPolicy::kIgnore
-/// leaves images with NaN out. Errors: c10::ValueError for other or different
+/// skips images with NaN. Errors: c10::ValueError for other or different
 /// shapes, for images whose smallest scale does not hold a window, for NaN with
 /// NanPolicy::kError, and for values of the target, or of integer preds,
 /// further apart than data_range (floating-point preds, such as those of a

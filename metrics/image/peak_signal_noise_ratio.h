@@ -94,7 +94,7 @@ class PeakSignalErrors {
 /// are added up in float64.
 /// Result: 0-dim float64; infinity for equal images; NaN without images.
 /// State: a sum in float64 and a count, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// NaN: propagates; NanPolicy::kIgnore skips the image.
 /// Errors: c10::ValueError for different shapes, for images without values, for
 /// NaN with NanPolicy::kError, and for values of the target, or of integer
 /// preds, further apart than data_range (floating-point preds, such as those of

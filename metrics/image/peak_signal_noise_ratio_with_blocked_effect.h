@@ -69,7 +69,7 @@ class BlockedSignal : public internal::image::ImageMeasure {
 /// Result: 0-dim float64; infinity for equal images without such edges; NaN
 /// without images.
 /// State: the sum in float64 and the number of images, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// NaN: propagates; NanPolicy::kIgnore skips the image.
 /// Errors: c10::ValueError for other or different shapes, for images not larger
 /// than a block, for NaN with NanPolicy::kError, and for values of the target,
 /// or of integer preds, further apart than data_range (floating-point preds,

@@ -41,7 +41,7 @@ class AverageSpectralError : public internal::image::ImageMeasure {
 /// Result: 0-dim float64, 0 or more for positive images; infinite where m is 0
 /// beside errors; NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// NaN: propagates; NanPolicy::kIgnore skips the image.
 /// Errors: c10::ValueError for other or different shapes, for images smaller
 /// than a window, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs. Differentiable in preds and target; an error of 0

@@ -35,11 +35,11 @@ class SlidingError : public internal::image::ImageMeasure {
 ///
 /// of each image, averaged over images. Images are continued by their mirror
 /// images; pixels nearer to the border than window_size / 2, rounded to even,
-/// are left out, as in sewar and TorchMetrics.
+/// are excluded, as in sewar and TorchMetrics.
 /// update(preds, target): [N, C, H, W] of the same shape, any real dtypes.
 /// Result: 0-dim float64, 0 or more; NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// NaN: propagates; NanPolicy::kIgnore skips the image.
 /// Errors: c10::ValueError for other or different shapes, for images smaller
 /// than a window, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs. Differentiable in preds and target; an error of 0

@@ -41,7 +41,7 @@ class SpatialCorrelation : public internal::image::ImageMeasure {
 /// update(preds, target): [N, C, H, W] of the same shape, any real dtypes.
 /// Result: 0-dim float64, in [-1, 1] for each image; NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// NaN: propagates; NanPolicy::kIgnore skips the image.
 /// Errors: c10::ValueError for other or different shapes, for images smaller
 /// than a window, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs. Differentiable in preds and target. Source: Zhou,

@@ -39,7 +39,7 @@ class SpectralAngle : public internal::image::ImageMeasure {
 /// that is 0 in all channels of one image alone has an angle of pi / 2, as its
 /// cosine would be 0, and in both images of 0. NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// NaN: propagates; NanPolicy::kIgnore skips the image.
 /// Errors: c10::ValueError for other or different shapes, and for NaN with
 /// NanPolicy::kError; c10::TypeError for complex or sparse inputs.
 /// Differentiable in preds and target; an angle of 0 has a gradient of 0.

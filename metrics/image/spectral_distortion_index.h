@@ -67,7 +67,7 @@ class SpectralDistortion : public internal::image::ImageMeasure {
 /// Result: 0-dim float64, in [0, 2] for each image, 0 for a single channel; NaN
 /// without images.
 /// State: the sum in float64 and the number of images, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// NaN: propagates; NanPolicy::kIgnore skips the image.
 /// Errors: c10::ValueError for other or different shapes, for images smaller
 /// than a window, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs.

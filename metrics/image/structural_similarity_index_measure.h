@@ -141,7 +141,7 @@ class StructuralSimilarity : public internal::image::ImageMeasure {
 /// Result: 0-dim float64, in [-1, 1] for each image, 1 for equal ones; NaN
 /// without images.
 /// State: the sum in float64 and the number of images, merged by addition.
-/// NaN and infinities: give NaN; NanPolicy::kIgnore leaves images with NaN out.
+/// NaN and infinities: give NaN; NanPolicy::kIgnore skips images with NaN.
 /// Errors: c10::ValueError for other or different shapes, for images smaller
 /// than a window (than half of one with kReflect), for NaN with
 /// NanPolicy::kError, and for values of the target, or of integer preds,

@@ -50,7 +50,7 @@ class Variations {
 /// update(img): [N, C, H, W] of any real dtype.
 /// Result: 0-dim float64, 0 or more. Without updates a sum is 0 and a mean NaN.
 /// State: the sum in float64 and the number of images, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// NaN: propagates; NanPolicy::kIgnore skips the image.
 /// Errors: c10::ValueError for other shapes, and for NaN with
 /// NanPolicy::kError; c10::TypeError for complex or sparse inputs.
 /// Differentiable in img; equal neighbors have a gradient of 0.

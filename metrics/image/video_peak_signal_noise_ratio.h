@@ -49,7 +49,7 @@ class FramePeakSignal : public internal::image::PeakSignal {
 /// Result: 0-dim float64; infinity if a frame is equal to its target; NaN
 /// without videos.
 /// State: the sum in float64 and the number of videos, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the video out.
+/// NaN: propagates; NanPolicy::kIgnore skips the video.
 /// Errors: c10::ValueError for other or different shapes, for NaN with
 /// NanPolicy::kError, and for values of the target, or of integer preds,
 /// further apart than data_range (floating-point preds, such as those of a

@@ -46,7 +46,7 @@ class FrameSimilarity : public internal::image::ImageMeasure {
 /// at least 1; T may differ from batch to batch.
 /// Result: 0-dim float64, in [-1, 1] for each video; NaN without videos.
 /// State: the sum in float64 and the number of videos, merged by addition.
-/// NaN and infinities: give NaN; NanPolicy::kIgnore leaves videos with NaN out.
+/// NaN and infinities: give NaN; NanPolicy::kIgnore skips videos with NaN.
 /// Errors: c10::ValueError for other or different shapes, for frames smaller
 /// than a window, for NaN with NanPolicy::kError, and for values of the target,
 /// or of integer preds, further apart than data_range (floating-point preds,

@@ -71,7 +71,7 @@ class VisualInformation : public internal::image::ImageMeasure {
 /// Result: 0-dim float64, 0 or more, 1 for equal images, above 1 for more
 /// contrast; NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// NaN: propagates; NanPolicy::kIgnore skips the image.
 /// Errors: c10::ValueError for other or different shapes, for images smaller
 /// than a window, for NaN with NanPolicy::kError, and for values of the target,
 /// or of integer preds, further apart than data_range (floating-point preds,

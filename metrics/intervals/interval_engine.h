@@ -110,7 +110,7 @@ Intervals make_intervals(const FlatResult& value,
                          const std::vector<Bounds>& bounds,
                          const Interval& unfilled);
 
-/// The ends from replicates; NaN are left out. `acceleration`: for BCa.
+/// The bounds from replicates; NaN are skipped. `acceleration`: for BCa.
 /// Reorders `replicates`.
 Bounds replicate_bounds(double value, std::vector<double>& replicates,
                         ReplicateInterval ends, double level,

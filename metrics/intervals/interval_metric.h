@@ -74,7 +74,7 @@ std::vector<IntervalMethod> interval_methods(const Metric& metric);
 ///
 /// On request, kPoisson and kDoubleOrNothing make bootstrap replicates of
 /// states that are sums, of counts, and of exact curves. Replicates whose value
-/// is NaN are left out and counted; an element for which they are over 5 % has
+/// is NaN are excluded and counted; an element for which they are over 5 % has
 /// no interval. Values that grow with the number of rows (sums) are those of
 /// replicates scaled to n rows. Ends of kBca are for Poisson cells and for the
 /// AUROC's replicates, `stratified` also for those of average precision.

@@ -26,7 +26,7 @@ class WeighedRows {
  private:
   std::vector<InputRef> refs_;
   std::vector<InputValue> values_;
-  std::optional<std::vector<std::int64_t>> places_;  // if rows are left out
+  std::optional<std::vector<std::int64_t>> places_;  // if rows are skipped
   std::int64_t left_out_ = 0;
 };
 

@@ -159,7 +159,7 @@ class RankHits : public PositiveRanks {
 /// State: the sum in float64 and the number of rows, merged by addition; what
 /// depends on documents' relevance, or has more than one positive, is of the
 /// Retrieval metrics.
-/// NaN: a row with one makes the value NaN; NanPolicy::kIgnore leaves it out.
+/// NaN: a row with one makes the value NaN; NanPolicy::kIgnore skips it.
 /// Errors: c10::ValueError for other shapes, for ranks below 1 (unless
 /// validate_args is off), for a column that is none, and for NaN with
 /// NanPolicy::kError; c10::TypeError for complex inputs, and for scores that

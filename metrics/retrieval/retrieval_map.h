@@ -63,8 +63,8 @@ struct RetrievalMAPOptions : TopKOptions<RetrievalMAPOptions> {
 /// (half and bfloat16 are kept as float32), or the best of each query
 /// (keep_top_k). compute() groups them by query on the CPU, once for all
 /// metrics of a collection.
-/// NaN in preds or target: c10::ValueError; NanPolicy::kIgnore leaves the
-/// document out.
+/// NaN in preds or target: c10::ValueError; NanPolicy::kIgnore skips the
+/// document.
 /// Errors: c10::TypeError for indexes or doc_ids that are no integers and preds
 /// that are no floating-point numbers; c10::ValueError for shapes that differ
 /// and grades below 0, infinite or, as integers, beyond 2^24 - 1.

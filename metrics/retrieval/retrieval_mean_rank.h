@@ -27,7 +27,7 @@ struct RetrievalMeanRankOptions
 /// see RetrievalMAP; queries are numbered over all batches and ranks. Result:
 /// 0-dim, or one value for each query; float64 in [1, inf), NaN without
 /// queries. A query of which no relevant document is retrieved has no rank: it
-/// is left out, or an error.
+/// is skipped, or an error.
 /// Inputs, ties, state, NaN and errors: as in RetrievalMAP. keep_top_k is an
 /// error. Not differentiable. Of one relevant document each, it is the mean
 /// rank of link prediction; see MeanRank for ranks that are known.

@@ -50,12 +50,11 @@ struct DiceScoreOptions : OverlapOptions<DiceScoreOptions> {
 /// dimensions behind these.
 /// Result: SegmentationScore, 0-dim, or with Average::kNone [C] (without the
 /// background if that does not count); float64 in [0, 1]. kSamplewise: the mean
-/// over the samples. A class that is in neither input of a sample is left out
-/// there, of that sample's average too; `absent` makes it 0 or 1. NaN where
+/// over the samples. A class that is in neither input of a sample is skipped
+/// there, and in that sample's average; `absent` makes it 0 or 1. NaN where
 /// nothing counted, also before any update. `cases`: how many samples counted.
 /// State: that of ClassOverlap: counts and sums of scores, merged by addition.
-/// NaN among scores: the result is NaN; NanPolicy::kIgnore leaves the sample
-/// out.
+/// NaN among scores: the result is NaN; NanPolicy::kIgnore skips the sample.
 /// Errors: c10::IndexError for labels out of range, and masks that are not 0 or
 /// 1; c10::TypeError for labels that are not integers; c10::ValueError for
 /// floating-point preds of one class and floating-point masks as target, for

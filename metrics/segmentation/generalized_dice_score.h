@@ -54,9 +54,9 @@ struct GeneralizedDiceScoreOptions
 /// samples. For one class weights cancel: with per_class it is the Dice score.
 /// update(preds, target): as in DiceScore.
 /// Result: SegmentationScore, 0-dim, or with per_class [C]; float64 in [0, 1].
-/// A sample (per_class: and class) without any place in either input is left
-/// out; `absent` makes it 0 or 1. NaN where nothing counted, also before any
-/// update. State, NaN and errors: as in DiceScore. Not differentiable.
+/// A sample (per_class: and class) without any pixel in either input is
+/// skipped; `absent` makes it 0 or 1. NaN where nothing counted, also before
+/// any update. State, NaN and errors: as in DiceScore. Not differentiable.
 /// Source: Crum, Camara and Hill 2006; Sudre et al. 2017.
 ///
 /// Example:

@@ -92,8 +92,7 @@ extern template class SurfaceScores<LargestDistance>;
 /// many counted. State: sums in float64 and numbers of cases for each class,
 /// merged by addition. Members of a collection that take surfaces alike
 /// (classes, format, spacing, surface, distance_metric) find distances once.
-/// NaN among scores: the result is NaN; NanPolicy::kIgnore leaves the sample
-/// out.
+/// NaN among scores: the result is NaN; NanPolicy::kIgnore skips the sample.
 /// Errors: as in DiceScore; c10::ValueError for samples of other dimensions, or
 /// not as many as `spacing` has numbers. Not differentiable.
 /// Source: Huttenlocher, Klanderman and Rucklidge 1993; of elements: Nikolov et

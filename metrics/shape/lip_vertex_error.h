@@ -62,7 +62,7 @@ class LipErrors {
 /// real dtypes; each of T frames has V vertices.
 /// Result: 0-dim float64, 0 or more; NaN without frames.
 /// State: the sum in float64 and the number of frames, merged by addition.
-/// NaN at the lips: propagates; NanPolicy::kIgnore leaves the frame out.
+/// NaN at the lips: propagates; NanPolicy::kIgnore skips the frame.
 /// Errors: c10::ValueError for other or different shapes, for fewer vertices
 /// than `mouth_map` names, and for NaN with NanPolicy::kError; c10::TypeError
 /// for complex or sparse inputs.

@@ -75,7 +75,7 @@ class Disparities {
 /// Result: 0-dim float64, in [0, 1] for each sample; without updates a mean is
 /// NaN and a sum 0.
 /// State: the sum in float64 and the number of samples, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
+/// NaN: propagates; NanPolicy::kIgnore skips the sample.
 /// Errors: c10::ValueError for other shapes, for a sample whose points are all
 /// equal (which has no shape), and for NaN with NanPolicy::kError;
 /// c10::TypeError for complex or sparse inputs.

@@ -86,7 +86,7 @@ class ExtendedEditDistances {
 };
 
 /// Extended edit distance (EED): edits of characters that turn a translation
-/// into a reference, with jumps, and a cost for characters that are left out or
+/// into a reference, with jumps, and a cost for characters that are skipped or
 /// used again, per character.
 ///
 ///     min(1, (edits + rho * v) / (length of the reference + rho * v))

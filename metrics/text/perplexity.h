@@ -71,7 +71,7 @@ class TokenLikelihood {
 /// do. On the CPU and without a graph they are float64, otherwise computed in
 /// float32 for other preds than double.
 /// NaN: propagates, as +infinity does and a token all of whose logits are
-/// -infinity; NanPolicy::kIgnore leaves out tokens with a NaN.
+/// -infinity; NanPolicy::kIgnore skips tokens with a NaN.
 /// Errors: c10::ValueError for other shapes, and for NaN with
 /// NanPolicy::kError; c10::IndexError for a target that is neither in [0, V)
 /// nor ignored (on a GPU with validate_args only; such a token then does not

@@ -22,11 +22,11 @@ struct SacreBLEUScoreOptions {
   TORCH_ARG(BleuSmoothing, smooth_method) = BleuSmoothing::kExp;
   /// Of kFloor and kAddK, above 0. Default: 0.1 for kFloor, 1 for kAddK.
   TORCH_ARG(std::optional<double>, smooth_value) = std::nullopt;
-  /// Leave out orders of which hypotheses are too short to have any n-gram, as
+  /// Skip orders for which hypotheses are too short to have any n-gram, as
   /// single sentences may be.
   TORCH_ARG(bool, effective_order) = false;
   /// Weights of the orders, at least 0. Default: empty, which means 1 / n_gram
-  /// for each. Those of the orders left out go to the others in proportion.
+  /// for each. Those of skipped orders go to the others in proportion.
   TORCH_ARG(std::vector<double>, weights) = {};
 
  public:

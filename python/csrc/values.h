@@ -22,7 +22,7 @@ using Strings = std::vector<std::string>;
 /// Inputs of any kinds as Python hands them over: flat lists, since a method of
 /// a torch::class_ takes no others. `kinds` has for each input
 ///   0                      the next of `tensors`
-///   1                      one that is left out
+///   1                      one that is omitted
 ///   2, n                   the next n of `texts`
 ///   3, rows, n_1, n_2, ..  for each row so many of `texts`
 ///   4, n                   n names of tasks of `texts`, and as many tensors

@@ -21,7 +21,7 @@ class PointLimitOptions : public Base {
   using Base::Base;
 
   /// About how many points of a curve are returned, at least 2: none that is
-  /// left out is further than 1 / max_points in either axis from the line
+  /// dropped is further than 1 / max_points in either axis from the line
   /// through those that stay, among which are the first and the last. Of a ROC
   /// curve at most max_points + 1 stay; of a precision-recall curve, which may
   /// rise and fall at any recall, at most twice max_points and 4 more. Default:

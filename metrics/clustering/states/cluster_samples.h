@@ -14,7 +14,7 @@ namespace tally {
 ///
 /// update(data, labels): real [N, D] and integers or texts [N]. Any numbers are
 /// labels.
-/// NaN: propagates; NanPolicy::kIgnore leaves the point out.
+/// NaN: propagates; NanPolicy::kIgnore skips the point.
 /// Errors: c10::ValueError for other shapes, for D that changes, and for NaN
 /// with NanPolicy::kError; c10::TypeError for labels that are not integers and
 /// for complex or sparse data.

@@ -20,11 +20,11 @@ namespace tally {
 struct BoxOverlapOptions {
   /// What the numbers of boxes are.
   TORCH_ARG(BoxFormat, box_format) = BoxFormat::kXYXY;
-  /// Pairs that overlap less are left out, after matching.
+  /// Pairs that overlap less are ignored, after matching.
   TORCH_ARG(std::optional<double>, iou_threshold) = std::nullopt;
   /// Whether to return the means of the classes as well.
   TORCH_ARG(bool, class_metrics) = false;
-  /// Whether pairs of different labels are left out, and only boxes of the same
+  /// Whether pairs of different labels are ignored, and only boxes of the same
   /// label are matched.
   TORCH_ARG(bool, respect_labels) = true;
   /// Which boxes of an image are compared. Default: kMatched; TorchMetrics'

@@ -28,8 +28,8 @@ struct MatchRules {
   std::int64_t max_detections = 100;  ///< of an image and class
   bool class_agnostic = false;
   Kind kind = Kind::kCoco;
-  /// Of an image, before those of other classes than it is judged by are left
-  /// out.
+  /// Of an image, before those of other classes than it is judged by are
+  /// ignored.
   std::int64_t max_per_image = std::numeric_limits<std::int64_t>::max();
 
   std::size_t bits() const { return areas.size() * thresholds.size(); }

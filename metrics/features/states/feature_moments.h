@@ -40,7 +40,7 @@ Moments merged(const Moments& a, const Moments& b);
 /// float64, merged by the formula of Chan, Golub and LeVeque (1983): large
 /// offsets cost no precision. Its size is that of two [D, D] matrices at most,
 /// however many samples there are.
-/// NaN: propagates; NanPolicy::kIgnore leaves the row out.
+/// NaN: propagates; NanPolicy::kIgnore skips the row.
 /// Errors: c10::ValueError for other shapes, for D that changes, for flags
 /// other than 0 and 1, and for NaN with NanPolicy::kError; c10::TypeError for
 /// flags that are not integers and for complex or sparse features.

@@ -17,7 +17,7 @@ namespace tally {
 /// Without ids a hash of its features stands for a sample's id, so that a value
 /// depends neither on the order of samples nor on how they were split over
 /// ranks.
-/// NaN: propagates; NanPolicy::kIgnore leaves the row out.
+/// NaN: propagates; NanPolicy::kIgnore skips the row.
 /// Errors: c10::ValueError for other shapes, for D or a dtype that changes,
 /// for flags other than 0 and 1, and for NaN with NanPolicy::kError;
 /// c10::TypeError for flags that are not integers, for ids that are neither

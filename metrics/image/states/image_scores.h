@@ -99,7 +99,7 @@ struct ImageRules {
 };
 
 /// The scores of a batch. NaN in an image: its score is NaN;
-/// NanPolicy::kIgnore leaves the image out, kError throws c10::ValueError. With
+/// NanPolicy::kIgnore skips the image, kError throws c10::ValueError. With
 /// validate_args, c10::ValueError if values of the target, or of integer preds,
 /// lie further apart than the measure's data_range, by more than 1 % of it
 /// (rounding of bfloat16). Floating-point preds may leave it, as those of a

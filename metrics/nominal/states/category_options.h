@@ -21,7 +21,7 @@ void check_replace_value(const char* metric, double value);
 
 /// What metrics of categories do with missing values, which are NaN.
 enum class NominalNanStrategy {
-  kDrop,      ///< leave out the samples, or pairs, that lack one
+  kDrop,      ///< drop the samples, or pairs, that lack one
   kReplace,   ///< take `nan_replace_value` as the category
   kCategory,  ///< missing values are a category of their own
 };

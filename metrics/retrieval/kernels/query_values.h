@@ -22,7 +22,7 @@ struct QueryValue {
   static QueryValue none() { return {0, 0}; }
 };
 
-/// Of each query by ascending index, NaN for those that are left out.
+/// Of each query by ascending index, NaN for those that are skipped.
 /// c10::ValueError for the first one that lacks `wanted` ("a relevant
 /// document") under EmptyTargetAction::kError, and for ties by ids without
 /// doc_ids. `measure` is called from several threads.

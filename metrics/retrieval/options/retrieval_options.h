@@ -91,7 +91,7 @@ struct RetrievalOptions {
   /// neither relevant nor known not to be.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       unjudged) = std::nullopt;
-  /// Leave out documents that are not judged, as if they had not been ranked.
+  /// Remove documents that are not judged, as if they had not been ranked.
   TALLY_INHERITED_ARG(Self, bool, condensed) = false;
   /// Keep this many of each query's best documents, those tied with the last
   /// of them, and how many others there are of each grade: memory does not grow

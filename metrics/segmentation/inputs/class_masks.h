@@ -48,12 +48,12 @@ class ClassMasks {
   /// IndexError for a label that is no class; c10::ValueError for
   /// floating-point preds of one class, and a floating-point target. Of scores
   /// the largest counts (the first of equal ones). Samples with NaN among their
-  /// scores are left out, or are an error if the policy is kError.
+  /// scores are skipped, or are an error if the policy is kError.
   ClassMasks(const at::Tensor& preds, const at::Tensor& target,
              const MaskFormat& format);
 
   std::int64_t samples() const { return preds_.size(0); }
-  /// Samples left out.
+  /// Samples that were skipped.
   std::int64_t nan_samples() const { return nan_samples_; }
   /// That count: without class 0 if that is the background.
   std::int64_t classes() const { return num_classes_ - first_class_; }

@@ -21,7 +21,7 @@ class CommonSubsequence {
   std::int64_t length(Words other);
   /// Sets hit[i] for each word i of the reference in one longest common
   /// subsequence: that of rouge-score, which reads the table from its end, and
-  /// of two ways of one length prefers to leave out a word of the reference.
+  /// of two ways of one length prefers to skip a word of the reference.
   void mark(Words other, std::vector<char>& hit);
 
  private:
