@@ -188,6 +188,7 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/multilabel_ranking.h
     metrics/classification/negative_predictive_value.h
     metrics/classification/optimal_threshold.h
+    metrics/classification/options/score_threshold.h
     metrics/classification/options/thresholds.h
     metrics/classification/pointwise/calibration_sums.h
     metrics/classification/pointwise/class_probabilities.h

@@ -218,8 +218,12 @@ MulticlassMatches::State MulticlassMatches::observe(
 MultilabelMatches::MultilabelMatches(const Options& options,
                                      const MetricOptions& metric_options)
     : num_labels_(options.num_labels()),
-      rules_{options.threshold(), options.input(), options.ignore_index(),
-             metric_options.nan_policy(), metric_options.validate_args()},
+      rules_{options.threshold(),
+             options.input(),
+             options.ignore_index(),
+             metric_options.nan_policy(),
+             metric_options.validate_args(),
+             /*takes_scores=*/true},
       samplewise_(options.multidim_average() == MultidimAverage::kSamplewise) {}
 
 MultilabelMatches::State MultilabelMatches::observe(

@@ -34,8 +34,9 @@ struct BinaryGroupOptions {
   /// Groups are 0 to num_groups - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_groups);
   /// Scores above it are predicted as 1; it is rounded to their dtype. In [0,
-  /// 1], or with ScoreKind::kScores any number, on their scale.
-  TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
+  /// 1], by default 0.5; with ScoreKind::kScores any number, on their scale,
+  /// which has to be given.
+  TALLY_INHERITED_ARG(Self, ScoreThreshold, threshold) = {};
   /// The kind of floating-point preds: with logits the threshold still applies
   /// to probabilities; scores may be of any scale. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;

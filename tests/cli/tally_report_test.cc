@@ -115,6 +115,20 @@ TEST(TallyReportTest, LeavesOutWhatTheRowsDoNotHave) {
                        "--columns", "preds=preds,target=target"}),
       AllOf(HasSubstr("area 1<"), Not(HasSubstr("Confusion matrix")),
             Not(HasSubstr("alibration"))));
+  EXPECT_THAT(page_of(folder, {"-m",
+                               "BinaryAUROC(input=scores); "
+                               "BinaryF1Score(input=scores, threshold=2.5)",
+                               "--csv", scores, "--columns",
+                               "preds=preds,target=target"}),
+              AllOf(HasSubstr("area 1<"), HasSubstr("Confusion matrix"),
+                    Not(HasSubstr("alibration"))));
+  const std::string decisions =
+      folder.write("decisions.csv", "preds,target\n0,0\n1,1\n0,1\n");
+  EXPECT_THAT(
+      page_of(folder,
+              {"-m", "BinaryAccuracy(input=scores, threshold=9)", "--csv",
+               decisions, "--columns", "preds=preds,target=target"}),
+      HasSubstr("Confusion matrix"));
   EXPECT_THAT(page_of(folder, {"-m", "MeanSquaredError", "--csv", scores,
                                "--columns", "preds=preds,target=target"}),
               Not(HasSubstr("Classification")));

@@ -24,8 +24,9 @@ namespace tally {
 template <class Self>
 struct BinaryCountsOptions {
   /// Scores above it are predicted as 1; it is rounded to their dtype. In [0,
-  /// 1], or with ScoreKind::kScores any number, on their scale.
-  TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
+  /// 1], by default 0.5; with ScoreKind::kScores any number, on their scale,
+  /// which has to be given.
+  TALLY_INHERITED_ARG(Self, ScoreThreshold, threshold) = {};
   /// The kind of floating-point preds: with logits the threshold still applies
   /// to probabilities; scores may be of any scale. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;

@@ -44,14 +44,19 @@ double rounded(double value, at::ScalarType dtype) {
 
 }  // namespace
 
-void check_threshold(const char* metric, double threshold, ScoreKind input) {
+void check_threshold(const char* metric, const ScoreThreshold& threshold,
+                     ScoreKind input) {
+  const double value = threshold;
   if (input == ScoreKind::kScores) {
-    TORCH_CHECK_VALUE(std::isfinite(threshold), metric,
-                      ": expected a finite threshold, got ", threshold);
+    TORCH_CHECK_VALUE(threshold.is_given(), metric,
+                      ": expected a threshold for scores of any kind (input "
+                      "scores), on their scale, got none");
+    TORCH_CHECK_VALUE(std::isfinite(value), metric,
+                      ": expected a finite threshold, got ", value);
     return;
   }
-  TORCH_CHECK_VALUE(threshold >= 0 && threshold <= 1, metric,
-                    ": expected threshold in [0, 1], got ", threshold,
+  TORCH_CHECK_VALUE(value >= 0 && value <= 1, metric,
+                    ": expected threshold in [0, 1], got ", value,
                     " (input is ScoreKind::kScores for scores of any kind)");
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "tally/metrics/classification/options/score_threshold.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/score_kind.h"
 
@@ -24,9 +25,10 @@ struct BinaryRules {
   bool takes_scores = false;
 };
 
-/// c10::ValueError unless the threshold lies in [0, 1], or is any finite number
-/// for scores.
-void check_threshold(const char* metric, double threshold, ScoreKind input);
+/// c10::ValueError unless the threshold lies in [0, 1], or for scores of any
+/// kind is a finite number that was given.
+void check_threshold(const char* metric, const ScoreThreshold& threshold,
+                     ScoreKind input);
 
 /// c10::TypeError or c10::ValueError unless preds are floating-point scores and
 /// target of a dtype for labels and of the same shape.

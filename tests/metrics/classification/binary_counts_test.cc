@@ -103,6 +103,35 @@ TEST(BinaryCountsTest, ScoresOfAnyScaleHaveAThresholdOnIt) {
   EXPECT_EQ(recall.compute().item<double>(), 0.5);
 }
 
+TEST(BinaryCountsTest, ScoresOfAnyScaleNeedAThreshold) {
+  const auto scores = [](auto options) {
+    return options.input(ScoreKind::kScores);
+  };
+  const auto message = [](const auto& make) {
+    return refusal_of<c10::ValueError>(make);
+  };
+  const char* const expected =
+      ": expected a threshold for scores of any kind (input scores), on their "
+      "scale, got none";
+  EXPECT_EQ(message([&] { BinaryF1Score f1(scores(BinaryF1ScoreOptions())); }),
+            std::string("BinaryF1Score") + expected);
+  EXPECT_EQ(message([&] {
+              MultilabelRecall recall(scores(MultilabelRecallOptions(2)));
+            }),
+            std::string("MultilabelRecall") + expected);
+  EXPECT_THAT(
+      message([&] {
+        BinaryF1Score f1(scores(BinaryF1ScoreOptions().threshold(kNaN)));
+      }),
+      HasSubstr("BinaryF1Score: expected a finite threshold, got nan"));
+  // One that equals the default is given.
+  BinaryAccuracy half(scores(BinaryAccuracyOptions().threshold(0.5)));
+  half.update(at::tensor({0.4, 12.0}), labels({0, 1}));
+  EXPECT_EQ(half.compute().item<double>(), 1);
+  EXPECT_EQ(BinaryAccuracy().repr(),
+            BinaryAccuracy(BinaryAccuracyOptions().threshold(0.5)).repr());
+}
+
 TEST(BinaryCountsTest, OptionsAreChecked) {
   const auto message = [](const auto& make) {
     return refusal_of<c10::ValueError>(make);

@@ -9,10 +9,12 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "tally/metrics/classification/confusion_matrix.h"
 #include "tally/testing/compare.h"
+#include "tally/testing/metric_laws.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
@@ -238,6 +240,18 @@ TEST(MulticlassConfusionTest, KeepsPairsUntilTheyTakeHalfAMatrix) {
     EXPECT_LT(state["pairs"].size(0), kClasses * kClasses + 450);
   }
   EXPECT_TRUE(was_compacted);
+}
+
+// So few rows beside so many classes stay pairs until the end.
+TEST(MulticlassConfusionTest, ObeysTheLawsAsPairs) {
+  constexpr std::int64_t kClasses = 40;
+  testkit::check_metric_laws(
+      [](const MetricOptions& options) {
+        return std::make_unique<MulticlassConfusionMatrix>(Options(kClasses),
+                                                           options);
+      },
+      testkit::batch_of(
+          {testkit::labels(kClasses), testkit::labels(kClasses)}));
 }
 
 TEST(MulticlassConfusionTest, CompactingLeavesCopiesAlone) {

@@ -177,6 +177,11 @@ TEST(ClassificationInputsTest, ExactCurvesAndDecisionsTakeAnyScores) {
           same_bits(any->compute_results(), probable->compute_results()));
       EXPECT_THAT(refusal("input=scores, threshold=inf"),
                   HasSubstr("expected a finite threshold, got inf"));
+      EXPECT_THAT(refusal("input=scores"),
+                  HasSubstr("expected a threshold for scores of any kind"));
+      const auto half =
+          make_metric(subject.text("input=scores, threshold=0.5"));
+      EXPECT_EQ(make_metric(half->repr())->repr(), half->repr());
       continue;
     }
     if (!subject.has("thresholds")) {
