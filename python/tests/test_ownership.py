@@ -55,6 +55,9 @@ OTHERS = dict([
         "GeneralizedIntersectionOverUnion", "IntersectionOverUnion", "MeanAveragePrecision",
         "MeanAverageRecall", "PascalVOCAveragePrecision",
     )),
+    *((name, of(name, FOUND, TRUTH, num_classes=2)) for name in (
+        "DetectionConfusionMatrix", "DetectionF1Score", "DetectionPrecision", "DetectionRecall",
+    )),
     *((name, of(name, FEATURES, REAL)) for name in (
         "FrechetInceptionDistance", "MemorizationInformedFrechetInceptionDistance",
     )),

@@ -296,10 +296,16 @@ def test_it_says_where_there_is_no_pyarrow(run, tmp_path, monkeypatch):
     assert message in said and "pip install pyarrow, or save the table as CSV" in said
 
 
+def take_signals():
+    """Signals that what runs the tests ignores, such as nohup, end the program."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def started(*words, **options):
     return subprocess.Popen(
         [sys.executable, "-m", "tally", *map(str, words)], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=take_signals, **options,
     )
 
 
