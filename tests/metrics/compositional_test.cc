@@ -178,9 +178,11 @@ TEST(CompositionalMetricTest, TakesOptionsNotObjects) {
   EXPECT_EQ(twice.compute().item<double>(), 6);
   EXPECT_EQ(x.compute().item<double>(), 5);
   EXPECT_THAT(refusal_of([&] { return x + 1; }),
-              HasSubstr("accumulated nothing in arithmetic, got one with 1"));
+              HasSubstr("accumulated nothing in arithmetic, got one "
+                        "whose update_count is 1"));
   EXPECT_THAT(refusal_of([&] { return 1 - twice; }),
-              HasSubstr("accumulated nothing in arithmetic, got one with 1"));
+              HasSubstr("accumulated nothing in arithmetic, got one "
+                        "whose update_count is 1"));
 }
 
 TEST(CompositionalMetricTest, IsToldHowToSyncAsAWhole) {
