@@ -123,7 +123,10 @@ void Curves::add_members(const Job& job) {
     metrics_.add(name,
                  make_metric(text_of(prefix + metric, more), member_.options));
   };
-  if (!has_scores_) options_.erase("input");
+  if (!has_scores_) {
+    options_.erase("input");
+    options_.erase("threshold");
+  }
   // To be counted as 0 or 1, scores must have a scale, or a threshold on it.
   const bool has_scale = !is_input("scores") || options_.count("threshold") > 0;
   if (task_ != MetricTask::kMultilabel && classes_ <= kMostClasses &&

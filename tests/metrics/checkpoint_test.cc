@@ -245,10 +245,10 @@ TEST_F(CheckpointTest, EachPartOfTheEnvelopeIsChecked) {
             "expected a Tally checkpoint, got a file without its magic number");
   EXPECT_EQ(refused(flipped(8)),
             "the checkpoint has version 0, expected 1 to 4");
-  EXPECT_THAT(refused(flipped(16)), HasSubstr("the checkpoint is truncated"));
+  EXPECT_THAT(refused(flipped(16)), HasSubstr("the checkpoint is too long"));
   EXPECT_THAT(refused(flipped(24)), HasSubstr("checksum does not match"));
   EXPECT_THAT(refused(flipped(40)), HasSubstr("checksum does not match"));
-  EXPECT_THAT(refused(bytes + "x"), HasSubstr("the checkpoint is truncated"));
+  EXPECT_THAT(refused(bytes + "x"), HasSubstr("the checkpoint is too long"));
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     refused(bytes.substr(0, size));
   }

@@ -150,13 +150,13 @@ TEST_F(FileTest, SizesAreCheckedBeforeThereIsMemoryForThem) {
   write("huge", start);
   ASSERT_EQ(::truncate(huge.c_str(), size), 0);
   EXPECT_THAT(message_of(load(huge)),
-              StartsWith("the checkpoint is truncated: expected "));
+              StartsWith("the checkpoint is too long: expected "));
 
   MetricTracker tracker{testkit::SampleMeanSquaredError()};
   const absl::Status status = tracker.load(huge);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(message_of(status),
-              StartsWith("the checkpoint is truncated: expected "));
+              StartsWith("the checkpoint is too long: expected "));
 }
 
 }  // namespace
