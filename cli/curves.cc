@@ -123,6 +123,7 @@ void Curves::add_members(const Job& job) {
     metrics_.add(name,
                  make_metric(text_of(prefix + metric, more), member_.options));
   };
+  // Labels need neither, and BinaryConfusionMatrix takes no such threshold.
   if (!has_scores_) {
     options_.erase("input");
     options_.erase("threshold");

@@ -6,10 +6,10 @@ Of every tracked Markdown page: relative links lead to files and headings that a
 there; sources and folders in backticks are there; commands name targets, programs,
 configurations and options that exist; what examples are said to print is what they
 say themselves. Of docs/names.md: the classes exist. Of the README, the guides and the
-benchmarks' page: tools/commands.tsv says of each command how it was last tried. Of the README: it is
-short. Of pages, public headers and Python's modules: the spelling is American. For
-a release: the address to report to is filled in. Prints what is wrong and exits
-with 1.
+benchmarks' page: tools/commands.tsv says of each command how it was last tried. Of the
+README: it is short. Of pages, public headers and Python's modules: the spelling is
+American. For a release: the address to report to is filled in. Prints what is wrong
+and exits with 1.
 """
 
 import argparse
