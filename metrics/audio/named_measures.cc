@@ -61,8 +61,10 @@ std::shared_ptr<const SignalMeasure> named_measure(const std::string& text) {
     if (spec.name == one.name) return one.make(spec);
     names.emplace_back(one.name);
   }
-  TORCH_CHECK_VALUE(false, "expected a metric among ", c10::Join(", ", names),
-                    ", got ", spec.name, did_you_mean(spec.name, names));
+  C10_THROW_ERROR(
+      ValueError,
+      c10::str("expected a metric among ", c10::Join(", ", names), ", got ",
+               spec.name, did_you_mean(spec.name, names)));
 }
 
 }  // namespace tally::internal::audio

@@ -90,12 +90,13 @@ Json parse_json(std::string_view text) {
           return (*keys)(depth, event, parsed);
         });
   } catch (const Json::out_of_range& error) {
-    TORCH_CHECK_VALUE(false, kOwner, ": expected JSON, got ",
-                      internal::json_overflow(error));
+    C10_THROW_ERROR(ValueError, c10::str(kOwner, ": expected JSON, got ",
+                                         internal::json_overflow(error)));
   } catch (const Json::parse_error& error) {
-    TORCH_CHECK_VALUE(false, kOwner, ": ", internal::json_place(error),
-                      ": expected JSON, got ",
-                      (internal::JsonFault{error, error.byte, text}.words()));
+    const internal::JsonFault fault{error, error.byte, text};
+    C10_THROW_ERROR(ValueError,
+                    c10::str(kOwner, ": ", internal::json_place(error),
+                             ": expected JSON, got ", fault.words()));
   }
 }
 

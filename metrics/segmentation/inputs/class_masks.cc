@@ -56,8 +56,9 @@ at::Tensor checked_integers(const char* name, const at::Tensor& tensor,
       first_true(given.lt(0).logical_or(given.gt(last)));
   const std::int64_t value =
       given.reshape(-1).select(0, position).item().toLong();
-  TORCH_CHECK_INDEX(false, "expected ", name, " in [0, ", last + 1, "), got ",
-                    value, " at position ", position);
+  C10_THROW_ERROR(IndexError,
+                  c10::str("expected ", name, " in [0, ", last + 1, "), got ",
+                           value, " at position ", position));
 }
 
 // The largest of one score says nothing, and a target is no score.
