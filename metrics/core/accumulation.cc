@@ -246,7 +246,7 @@ void Accumulation::compute(c10::function_ref<void(StateRows& rows)> evaluate,
                            c10::function_ref<void()> finish,
                            const std::vector<std::string>* keys) {
   const auto ranks = ranks_to_sync();
-  {
+  try {
     std::optional<StateRows> rows;
     const bool current = value_is_current(ranks);
     if (ranks) {
@@ -263,6 +263,15 @@ void Accumulation::compute(c10::function_ref<void(StateRows& rows)> evaluate,
     evaluate(*rows);
     if (may_warn_) warn(*rows, ranks);
     keep_what_survives(*rows);
+  } catch (c10::OutOfMemoryError& error) {
+    const auto where = device();
+    if (where && !where->is_cpu() && !options_.compute_on_cpu()) {
+      error.add_context(
+          c10::str("to compute ", label(), " on ", *where,
+                   "; with the option compute_on_cpu, states are kept, and "
+                   "values computed, in the CPU's memory"));
+    }
+    throw;
   }
   finish();
   current_value_ = true;

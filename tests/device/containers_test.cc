@@ -229,7 +229,10 @@ TEST(FullDeviceTest, ErrorNamesTheWayOutAndLosesNothing) {
   const at::Tensor scores = preds.repeat({1 << 14}).to(first_gpu());
   const at::Tensor labels = target.repeat({1 << 14}).to(first_gpu());
   // What it leaves is enough for a batch, but not for more rows.
-  BinaryAUROC().update(scores, labels);
+  BinaryAUROC large;
+  large.update(scores, labels);
+  const at::Tensor value = large.compute().cpu();
+  large.update(scores, labels);
   std::vector<at::Tensor> full;
   for (std::int64_t bytes = std::int64_t{8} << 30; bytes > 1 << 20;) {
     const std::string refusal = refusal_of([&] {
@@ -243,7 +246,14 @@ TEST(FullDeviceTest, ErrorNamesTheWayOutAndLosesNothing) {
                               "option compute_on_cpu, rows are kept in the "
                               "CPU's memory")));
   EXPECT_EQ(metric.update_count(), 1);
+  EXPECT_THAT(
+      refusal_of([&] { large.compute(); }),
+      AllOf(HasSubstr("CUDA out of memory"),
+            HasSubstr("to compute BinaryAUROC on cuda:0; with the option "
+                      "compute_on_cpu, states are kept, and values computed, "
+                      "in the CPU's memory")));
   full.clear();
+  EXPECT_EQ(large.compute().item<double>(), value.item<double>());
   EXPECT_TRUE(metric.compute().cpu().equal(before));
   add();
   EXPECT_EQ(metric.update_count(), 2);
