@@ -228,7 +228,7 @@ class OptionRef {
 ///     }
 /// provides a metric's repr, the key by which metrics share a state, the schema
 /// of checkpoints, the parser of option strings, and what `tally describe`
-/// says. The last argument, of at most 72 characters, may be left out. An
+/// says. The last argument, of at most 72 characters, may be omitted. An
 /// option is a bool, an std::int64_t, a double, an std::string or an
 /// enumeration, one of these or none (std::optional), a list of them
 /// (std::vector), or a CountOrList.

@@ -8,8 +8,10 @@
 namespace tally {
 
 /// How far a call that takes long has come: `done` of `all` `unit`, such as
-/// "metrics" of a collection, "slices", or "replicates" and "rows" of an
-/// interval. Their number begins anew with each part of the work.
+/// "metrics" of a collection, "slices", "replicates" and "rows" of an interval,
+/// or "curves" of many classes and "scores" of a curve, where there are more
+/// than 2^23 rows (docs/cost.md). Their number begins anew with each part of
+/// the work.
 struct ComputeProgress {
   std::string unit;
   std::int64_t done = 0;
@@ -17,10 +19,10 @@ struct ComputeProgress {
 };
 
 /// While it exists, calls of this thread that compute values report their
-/// progress: compute() of collections, slices and intervals, and of objects
-/// that contain them. The function of the innermost guard is called, on this
-/// thread, at most once every `pause`. An exception from it ends the call as an
-/// error of the metric would: nothing accumulated is lost.
+/// progress: compute() of collections, slices, intervals and curves, and of
+/// objects that contain them. The function of the innermost guard is called, on
+/// this thread, at most once every `pause`. An exception from it ends the call
+/// as an error of the metric would: nothing accumulated is lost.
 ///
 /// Example:
 ///     const ProgressGuard guard([](const ComputeProgress& progress) {

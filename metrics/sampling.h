@@ -92,7 +92,7 @@ struct ScoredSamples {
 };
 
 /// Of real scores without NaN [N], targets 0 and 1 [N], and weights [N]
-/// (default: 1), of which those with 0 are left out. REQUIRES: float64 on the
+/// (default: 1), of which those with 0 are skipped. REQUIRES: float64 on the
 /// CPU.
 ScoredSamples scored_samples(const at::Tensor& scores, const at::Tensor& target,
                              const at::Tensor& weight = {});

@@ -72,13 +72,13 @@ absl::StatusOr<AnyMetric> empty_from_bytes(
 /// which is that of ranks: counts and rows are those of one process to the last
 /// bit, sums of floating-point numbers to 1e-12 (docs/numerics.md). Errors:
 /// those of from_bytes, and kInvalidArgument for no bytes and for those of
-/// another metric, by their place.
+/// another metric or of other options, by their place.
 absl::StatusOr<AnyMetric> merge_bytes(
     c10::ArrayRef<std::string_view> parts,
     const Registry& registry = builtin_registry());
 
-/// Adds what `other` accumulated. Throws c10::ValueError for another class, and
-/// like merge_state().
+/// Adds what `other` accumulated. Throws c10::ValueError for another class or
+/// other options, and like merge_state().
 void merge_into(AnyMetric& metric, const AnyMetric& other);
 
 }  // namespace tally
