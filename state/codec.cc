@@ -25,6 +25,8 @@ enum Layout : std::int64_t {
 constexpr std::int64_t kNarrowed = 16;                  // elements, or more
 constexpr std::int64_t kBlock = 64;                     // elements
 constexpr std::size_t kViewed = std::size_t{64} << 10;  // bytes, or more
+constexpr std::size_t kPart = std::size_t{64} << 10;    // bytes, in the cache
+constexpr std::size_t kBlocksOfPart = kPart / (kBlock * sizeof(std::int64_t));
 
 // A tensor header is one integer: dtype in the low half, dimensions above, the
 // layout at the top.
@@ -111,6 +113,16 @@ void Encoder::raw(const void* data, std::size_t size) {
   bytes_->append(static_cast<const char*>(data), size);
 }
 
+void Encoder::in_parts(const char* data, std::size_t size) {
+  while (size > 0) {
+    const std::size_t part = std::min(size, kPart);
+    raw(data, part);
+    if (written_) written_(bytes_->size());
+    data += part;
+    size -= part;
+  }
+}
+
 // Blocks of kBlock integers, each with elements of 0, 1, 2, 4 or 8 bytes, the
 // fewest that hold them: first a byte with that width for each block, then the
 // blocks. Negative ones take 8.
@@ -133,6 +145,9 @@ void Encoder::narrow(const std::int64_t* data, std::int64_t size) {
   char* to = bytes_->data() + start + blocks;
   for (std::size_t b = 0; b < blocks; ++b, data += kBlock, size -= kBlock) {
     to = write_block(data, std::min(kBlock, size), widths[b], to);
+    if (written_ && b % kBlocksOfPart == kBlocksOfPart - 1) {
+      written_(static_cast<std::size_t>(to - bytes_->data()));
+    }
   }
 }
 
@@ -173,7 +188,8 @@ void Encoder::tensor(const at::Tensor& value) {
     integer(static_cast<std::int64_t>(gap));
     bytes_->append(gap, '\0');
   }
-  if (dense.numel() > 0) raw(dense.const_data_ptr(), dense.nbytes());
+  if (dense.numel() == 0) return;
+  in_parts(static_cast<const char*>(dense.const_data_ptr()), dense.nbytes());
 }
 
 void Encoder::fields(const Fields& fields) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/FunctionRef.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,13 @@ inline constexpr std::size_t kAlignment = 64;
 /// (int64 tensors) take only as many bytes as their values require.
 class Encoder {
  public:
-  /// Appends to `bytes`.
-  explicit Encoder(std::string& bytes) : bytes_(&bytes) {}
+  /// Is told how many of the bytes are final, while the last of them are in
+  /// the cache.
+  using Written = c10::function_ref<void(std::size_t end)>;
+
+  /// Appends to `bytes`. Of large tensors, calls `written` after each part.
+  explicit Encoder(std::string& bytes, Written written = {})
+      : bytes_(&bytes), written_(written) {}
 
   void integer(std::int64_t value) { raw(&value, sizeof(value)); }
   void real(double value) { raw(&value, sizeof(value)); }
@@ -34,9 +40,11 @@ class Encoder {
 
  private:
   void raw(const void* data, std::size_t size);
+  void in_parts(const char* data, std::size_t size);
   void narrow(const std::int64_t* data, std::int64_t size);
 
   std::string* bytes_;
+  Written written_;
 };
 
 /// At least as many bytes as the encoding of these fields takes.

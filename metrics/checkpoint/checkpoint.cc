@@ -259,9 +259,11 @@ absl::Status invalid_argument(const std::string& message) {
 
 namespace {
 
+enum class Checksum { kVerify, kIgnore };
+
 /// Passes on the body, the version of what is left of it, and the head.
 absl::Status read_intact(
-    std::string_view bytes,
+    std::string_view bytes, Checksum checksum,
     c10::function_ref<absl::Status(std::string_view body, Decoder& decoder,
                                    std::int64_t version, CheckpointHead& head)>
         use) {
@@ -270,7 +272,8 @@ absl::Status read_intact(
       read_envelope(bytes, static_cast<std::int64_t>(bytes.size()), envelope);
   if (!head.ok()) return head;
   const std::string_view body = bytes.substr(sizeof(envelope));
-  if (envelope.checksum != sync::fingerprint(body)) {
+  if (checksum == Checksum::kVerify &&
+      envelope.checksum != sync::fingerprint(body)) {
     return data_loss("the checkpoint is damaged: its checksum does not match");
   }
   try {
@@ -293,29 +296,43 @@ absl::Status read_intact(
 }  // namespace
 
 absl::Status read_held(std::string_view bytes, CheckOrigin check, UseHeld use) {
-  return read_intact(bytes, [&](std::string_view body, Decoder& decoder,
-                                std::int64_t version, CheckpointHead& head) {
-    const absl::Status checked =
-        check(version >= kVersionWithOrigin ? read_origin(decoder)
-                                            : CheckpointOrigin());
-    if (!checked.ok()) return checked;
-    HeldCheckpoint held = read_body(body, decoder, version);
-    held.head = std::move(head);
-    return use(held);
-  });
+  return read_intact(bytes, Checksum::kVerify,
+                     [&](std::string_view body, Decoder& decoder,
+                         std::int64_t version, CheckpointHead& head) {
+                       const absl::Status checked = check(
+                           version >= kVersionWithOrigin ? read_origin(decoder)
+                                                         : CheckpointOrigin());
+                       if (!checked.ok()) return checked;
+                       HeldCheckpoint held = read_body(body, decoder, version);
+                       held.head = std::move(head);
+                       return use(held);
+                     });
 }
 
-absl::StatusOr<CheckpointHead> read_checkpoint_head(std::string_view bytes) {
+namespace {
+
+absl::StatusOr<CheckpointHead> read_head(std::string_view bytes,
+                                         Checksum checksum) {
   CheckpointHead found;
   if (is_old_checkpoint(bytes)) return found;
   const absl::Status status = read_intact(
-      bytes,
+      bytes, checksum,
       [&](std::string_view, Decoder&, std::int64_t, CheckpointHead& head) {
         found = std::move(head);
         return absl::OkStatus();
       });
   if (!status.ok()) return status;
   return found;
+}
+
+}  // namespace
+
+absl::StatusOr<CheckpointHead> read_checkpoint_head(std::string_view bytes) {
+  return read_head(bytes, Checksum::kVerify);
+}
+
+absl::StatusOr<CheckpointHead> read_unverified_head(std::string_view bytes) {
+  return read_head(bytes, Checksum::kIgnore);
 }
 
 absl::Status check_own(const CheckpointOrigin& of_file,

@@ -74,6 +74,8 @@ std::string write_checkpoint(const CheckpointRows& rows,
 
 /// The head of an intact checkpoint.
 absl::StatusOr<CheckpointHead> read_checkpoint_head(std::string_view bytes);
+/// The same of one whose checksum is verified before or after.
+absl::StatusOr<CheckpointHead> read_unverified_head(std::string_view bytes);
 
 /// The states of a checkpoint without a column, and the columns without a
 /// state.

@@ -181,6 +181,29 @@ AnyMetric make(std::string_view text, const Registry& registry,
   return spec.make(text);
 }
 
+/// What the head of these bytes describes.
+absl::StatusOr<AnyMetric> make_empty(
+    std::string_view bytes,
+    const absl::StatusOr<internal::CheckpointHead>& head,
+    const Registry& registry) {
+  if (!head.ok()) return head.status();
+  if (head->spec.empty()) {
+    return precondition(
+        "the state does not say what made it: it was written by serialize(), "
+        "or by an older version; make the same metric, and read it by "
+        "deserialize() or load()");
+  }
+  try {
+    const std::int64_t most = std::max(
+        kSpareSize, kSizesPerByte * static_cast<std::int64_t>(bytes.size()));
+    return make(head->spec, registry, most);
+  } catch (const std::exception& error) {
+    return precondition("the state is one of " + head->spec + ", and " +
+                        sync::describe(error) +
+                        "; make one, and read the bytes by its deserialize()");
+  }
+}
+
 }  // namespace
 
 MetricBase& base_of(AnyMetric& metric) {
@@ -206,29 +229,16 @@ AnyMetric make_any_metric(std::string_view text, const Registry& registry) {
 
 absl::StatusOr<AnyMetric> empty_from_bytes(std::string_view bytes,
                                            const Registry& registry) {
-  const auto head = internal::read_checkpoint_head(bytes);
-  if (!head.ok()) return head.status();
-  if (head->spec.empty()) {
-    return precondition(
-        "the state does not say what made it: it was written by serialize(), "
-        "or by an older version; make the same metric, and read it by "
-        "deserialize() or load()");
-  }
-  try {
-    const std::int64_t most = std::max(
-        kSpareSize, kSizesPerByte * static_cast<std::int64_t>(bytes.size()));
-    return make(head->spec, registry, most);
-  } catch (const std::exception& error) {
-    return precondition("the state is one of " + head->spec + ", and " +
-                        sync::describe(error) +
-                        "; make one, and read the bytes by its deserialize()");
-  }
+  return make_empty(bytes, internal::read_checkpoint_head(bytes), registry);
 }
 
 absl::StatusOr<AnyMetric> from_bytes(std::string_view bytes,
                                      const Registry& registry) {
-  absl::StatusOr<AnyMetric> metric = empty_from_bytes(bytes, registry);
-  if (!metric.ok()) return metric;
+  // The checksum is verified with the state; before it, where there is an error
+  // that damage may explain.
+  absl::StatusOr<AnyMetric> metric =
+      make_empty(bytes, internal::read_unverified_head(bytes), registry);
+  if (!metric.ok()) return empty_from_bytes(bytes, registry);
   const absl::Status read = base_of(*metric).deserialize(bytes);
   if (!read.ok()) return read;
   return metric;

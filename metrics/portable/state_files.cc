@@ -103,10 +103,10 @@ absl::StatusOr<StateFile> read_state_file(const std::string& path,
   const absl::Status status =
       internal::read_file(path, bytes, internal::check_checkpoint);
   if (!status.ok()) return in_file(path, status);
-  const auto head = internal::read_checkpoint_head(bytes);
-  if (!head.ok()) return in_file(path, head.status());
   absl::StatusOr<AnyMetric> metric = from_bytes(bytes, registry);
   if (!metric.ok()) return in_file(path, metric.status());
+  const auto head = internal::read_unverified_head(bytes);
+  if (!head.ok()) return in_file(path, head.status());
   StateFile file;
   file.path = path;
   file.metric = *std::move(metric);

@@ -162,6 +162,27 @@ TEST(CodecTest, LargeTensorsAreViewsIntoAStorage) {
   }
 }
 
+TEST(CodecTest, TellsOfLargeTensorsWhatIsWritten) {
+  for (const at::Tensor& tensor :
+       {at::arange(100'000, at::kFloat), at::arange(100'000, at::kLong),
+        at::full({1'000'000}, 3, at::kLong)}) {
+    std::string bytes, seen;
+    std::size_t calls = 0;
+    const auto see = [&](std::size_t end) {
+      ASSERT_LE(end, bytes.size());
+      seen += bytes.substr(seen.size(), end - seen.size());
+      ++calls;
+    };
+    Encoder encoder(bytes, see);
+    encoder.text("first");
+    encoder.tensor(tensor);
+    encoder.text("last");
+    EXPECT_GE(calls, 4);
+    see(bytes.size());
+    EXPECT_EQ(seen, bytes);
+  }
+}
+
 TEST(CodecTest, KeepsUndefinedTensors) {
   EXPECT_FALSE(round_trip(at::Tensor()).defined());
 }
