@@ -216,6 +216,10 @@ void MetricTracker::merge_state(const MetricTracker& other) {
 
 MetricTracker::History MetricTracker::history_of(
     const Results& all, const std::string& result) const {
+  TORCH_CHECK_INDEX(
+      !result.empty() || all.size() == 1, kName,
+      ": expected the name of a result, got none; there are ", all.size(), ": ",
+      internal::joined(", ", all, [](const auto& part) { return part.first; }));
   const at::Tensor values = result.empty() ? all.value() : all.at(result);
   History history;
   history.name = result.empty() ? all.begin()->first : result;

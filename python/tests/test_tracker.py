@@ -77,7 +77,7 @@ def test_a_collection_has_results_by_name():
     assert tracker.improved("mean") and not tracker.improved("low")
     assert tracker.best_metric("low") == (1, 0, "100")
     assert tracker.compute_all()["mean"].tolist() == [1, 2]
-    with pytest.raises(IndexError, match="expected one result, got 2"):
+    with pytest.raises(IndexError, match="expected the name of a result, got none; there are 2"):
         tracker.improved()
     with pytest.raises(TypeError, match="expected a dict by member of a collection"):
         tally.MetricTracker(metrics, maximize=True)

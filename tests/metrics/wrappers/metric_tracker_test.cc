@@ -83,7 +83,8 @@ TEST(MetricTrackerTest, FindsTheBestStepOfEachResult) {
   EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.best_metric("mean"); }),
               HasSubstr("unknown result 'mean'; there are: val/mean"));
   EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.best_metric(); }),
-              HasSubstr("expected one result, got 5"));
+              HasSubstr("expected the name of a result, got none; there "
+                        "are 5: "));
   EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.compute_all(); }),
               HasSubstr("nothing"));
 
