@@ -106,7 +106,8 @@ TEST(EarlyStoppingTest, KnowsEachResultOfACollection) {
   EXPECT_FALSE(tracker.improved("sum"));
   EXPECT_TRUE(tracker.should_stop(EarlyStoppingOptions(1).result("sum")));
   EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.improved(); }),
-              HasSubstr("expected one result, got 2"));
+              HasSubstr("expected the name of a result, got none; there "
+                        "are 2: mean, sum"));
   EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.improved("median"); }),
               HasSubstr("unknown result 'median'; there are: mean, sum"));
 }
