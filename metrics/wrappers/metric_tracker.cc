@@ -24,8 +24,6 @@ using internal::tracked::step_key;
 using internal::tracked::step_name;
 using internal::tracked::step_of;
 
-constexpr const char* kName = MetricTracker::kName;
-
 MetricCollection collection_of(std::unique_ptr<Metric> metric) {
   MetricCollection metrics(metric->metric_options());
   metric->set_metric_options(
