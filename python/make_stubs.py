@@ -656,21 +656,52 @@ def functional_stub(facts):
     return text
 
 
-# TorchMetrics' own types: the classes in their places are subclasses.
-_MIRRORED = [
-    "aggregation", "audio", "classification", "clustering", "detection", "functional",
-    "image", "metric", "multimodal", "nominal", "regression", "retrieval", "segmentation",
-    "shape", "text", "utilities", "video", "wrappers",
-]
+# What the drop-in has beside TorchMetrics' names.
+_DROP_IN = """from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from torchmetrics import *
+
+__version__: str
+
+@dataclass(frozen=True)
+class Correction:
+    reason: str
+    tool: str
+    command: str
+
+class TallyCorrectionWarning(UserWarning): ...
+
+def corrections(
+    warn: bool | None = None, off: str | Iterable[str] | None = None
+) -> dict[str, Correction]: ...
+def conventions(
+    which: Literal["torchmetrics", "tally"] | None = None
+) -> Literal["torchmetrics", "tally"]: ...
+def install() -> None: ...
+def uninstall() -> None: ...
+
+"""
 
 
 def mirrored():
-    yield "__init__", "".join(
-        ["from torchmetrics import *\n"]
-        + [f"from tally.compat.torchmetrics import {name} as {name}\n" for name in _MIRRORED]
-    )
-    for name in _MIRRORED:
-        yield name, f"from torchmetrics.{name} import *\n"
+    """TorchMetrics' own types, by module: the classes in their places are subclasses."""
+    file = pathlib.Path(__file__).resolve().parent / "torchmetrics_modules.txt"
+    modules = file.read_text(encoding="utf-8").split()
+    packages = {"", *(module.rpartition(".")[0] for module in modules)}
+    for package in sorted(packages.union(modules)):
+        text = f"from torchmetrics.{package} import *\n" if package else _DROP_IN
+        # Modules of functions often have the name of one, which stands for it there.
+        if package in packages and not package.startswith("functional."):
+            here = "tally.compat.torchmetrics" + (package and "." + package)
+            text += "".join(
+                f"from {here} import {name} as {name}\n"
+                for parent, _, name in (module.rpartition(".") for module in modules)
+                if parent == package
+            )
+        path = package.split(".") if package else []
+        yield "/".join([*path, "__init__"] if package in packages else path), text
 
 
 def stubs(facts):

@@ -131,4 +131,5 @@ class _Finder(importlib.abc.MetaPathFinder):
         )
 
 
-sys.meta_path.append(_Finder())
+# First, as folders of stubs look like packages.
+sys.meta_path.insert(0, _Finder())
