@@ -1,7 +1,9 @@
 """Which values of drop-in classes are not TorchMetrics', and how that is said."""
 
 import inspect
+import operator
 import os
+import pydoc
 import subprocess
 import sys
 import warnings
@@ -172,11 +174,19 @@ def test_conventions(path, options, inputs):
 
 
 def test_signatures():
-    for mine, its in (
-        (torchmetrics.classification.MulticlassAccuracy, real.classification.MulticlassAccuracy),
-        (torchmetrics.MeanMetric, real.MeanMetric),
+    for path in (
+        "classification.MulticlassAccuracy", "MeanMetric", "Accuracy", "MetricCollection",
+        "functional.accuracy", "functional.text.bleu_score",
     ):
+        mine, its = (operator.attrgetter(path)(package) for package in (torchmetrics, real))
+        assert inspect.signature(mine) == inspect.signature(its)
+    for method in ("__init__", "update", "forward", "compute"):
+        mine = getattr(torchmetrics.classification.BinaryAUROC, method)
+        its = getattr(real.classification.BinaryAUROC, method)
         assert list(inspect.signature(mine).parameters) == list(inspect.signature(its).parameters)
+    update = torchmetrics.classification.BinaryAUROC().update
+    assert list(inspect.signature(update).parameters) == ["preds", "target"]
+    assert "target: torch.Tensor" in pydoc.render_doc(torchmetrics.classification.BinaryAUROC)
 
     class Own(torchmetrics.MeanMetric):
         def __init__(self, factor=2):

@@ -21,6 +21,7 @@ from tally.compat.torchmetrics._fitting import (
 from tally.compat.torchmetrics._inputs import NOT_YET, REFUSED, TakesInputs
 from tally.compat.torchmetrics._names import DROP_INS, here
 from tally.compat.torchmetrics._shared import Shared
+from tally.compat.torchmetrics._signed import is_same, signed_as
 from tally.compat.torchmetrics._states import STATE as _STATE
 from tally.compat.torchmetrics._states import OwnStates
 from tally.compat.torchmetrics._subclasses import in_place_of
@@ -69,7 +70,7 @@ class DropIn(TakesInputs, Shared):
         in_place_of(cls)
         if "__init__" in cls.__dict__:
             cls.__signature__ = without_self(cls.__init__)
-        cls._is_whole = cls.update is DropIn.update and cls.compute is DropIn.compute
+        cls._is_whole = is_same(cls.update, DropIn.update) and is_same(cls.compute, DropIn.compute)
 
     def __init__(self, *args, **kwargs):
         # TorchMetrics' own checks, in its words.
@@ -103,7 +104,8 @@ class DropIn(TakesInputs, Shared):
     def _sign(self):
         """What collections take keywords by."""
         update = type(self).update
-        signature = self._signature if update is DropIn.update else without_self(update)
+        is_mine = is_same(update, DropIn.update)
+        signature = self._signature if is_mine else without_self(update)
         self.__dict__["_update_signature"] = signature
 
     def _options_of(self, given):
@@ -349,5 +351,7 @@ def drop_in(real):
     }
     if name in _results.RESULTS:
         fields["_result"] = _results.RESULTS[name]
-    DROP_INS[real] = _Chosen(name, (DropIn, real), fields)
-    return DROP_INS[real]
+    mine = DROP_INS[real] = _Chosen(name, (DropIn, real), fields)
+    for method in ("__init__", "update", "compute"):
+        setattr(mine, method, signed_as(getattr(DropIn, method), getattr(real, method)))
+    return mine

@@ -1,5 +1,6 @@
 """Modules of TorchMetrics' names, with Tally's classes in their places."""
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -64,6 +65,7 @@ def _dispatcher(real):
         new.__defaults__,
         new.__closure__,
     )
+    functools.update_wrapper(mine, new)
     mine.__kwdefaults__ = new.__kwdefaults__
     fields = {"__new__": mine, "__module__": here(real), "__doc__": real.__doc__}
     return type(real.__name__, (real,), fields)
