@@ -2,7 +2,9 @@
 
 import warnings
 
+import torch
 from torch import Tensor
+from torchmetrics.utilities.prints import rank_zero_warn
 
 import tally
 from tally._inputs import tensor_of
@@ -13,6 +15,17 @@ REFUSED = (ValueError, TypeError, IndexError, RuntimeError)
 
 # What _reading is as long as no batch has been taken as probabilities.
 NOT_YET = (None, "logits")
+
+
+def _without_empty_lists(inputs):
+    """Texts in the places of lists that TorchMetrics takes for texts of no words."""
+    preds, target = inputs
+    if isinstance(preds, str) or isinstance(target, str) or any(len(each) == 0 for each in target):
+        return None
+    return [
+        [each or "" for each in preds],
+        [each if isinstance(each, str) else [one or "" for one in each] for each in target],
+    ]
 
 
 class TakesInputs:
@@ -78,12 +91,16 @@ class TakesInputs:
     def _repaired(self, inputs):
         """Inputs in a form that Tally takes, if TorchMetrics does; else None."""
         name = self._real.__name__
+        if name in _table.AGGREGATORS:
+            return self._without_nan(inputs)
         if name in _table.OUTPUTS_BY_SHAPE and inputs[0].ndim == 2 and not self._update_count > 1:
             self._tally_options = {**self._tally_options, "num_outputs": inputs[0].shape[1]}
             self._make()
             return inputs
         if name in _table.LISTS_OF_ONE and isinstance(inputs[0], str):
             return [inputs[0], [inputs[1]]]
+        if name in _table.LISTS_FOR_NOTHING:
+            return _without_empty_lists(inputs)
         if name in _table.FLATTENING and self.num_outputs == 1:
             return [each.flatten() for each in inputs]
         if name in _table.SHORTENED and all(each.ndim for each in inputs):
@@ -92,6 +109,21 @@ class TakesInputs:
         if ".classification" in self._real.__module__:
             return _table.as_probabilities(name, inputs)
         return None
+
+    def _without_nan(self, inputs):
+        """As TorchMetrics' nan_strategy has rows with NaN: removed with a warning, or a number."""
+        strategy = getattr(self, "base_metric", self).nan_strategy
+        value, *weights = (each for each in inputs if each is not None)
+        columns = [value, *(each.expand_as(value) for each in weights)]
+        is_nan = torch.stack([each.isnan() for each in columns]).any(0)
+        if strategy in ("error", "disable") or not bool(is_nan.any()):
+            return None
+        if strategy == "warn":
+            rank_zero_warn("Encountered `nan` values in tensor. Will be removed.", UserWarning)
+        if strategy in ("warn", "ignore"):
+            return [each[~is_nan] for each in columns]
+        numbers = (strategy, 1.0)  # a weight is one
+        return [each.masked_fill(is_nan, number) for each, number in zip(columns, numbers)]
 
     def _raise_as_torchmetrics(self, args, kwargs):
         """Raises what TorchMetrics would for these inputs, if anything."""

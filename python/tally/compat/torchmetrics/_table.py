@@ -50,11 +50,16 @@ LOOKED_AFTER = {
 
 
 def nan_strategy(options):
-    """A number stands for itself in TorchMetrics."""
+    """NaN that TorchMetrics warns of or replaces is refused, and then looked at."""
     strategy = options.get("nan_strategy")
-    if isinstance(strategy, (int, float)):
-        return {**options, "nan_strategy": "replace", "nan_value": float(strategy)}
-    return options
+    is_refused = strategy == "warn" or isinstance(strategy, (int, float))
+    return {**options, "nan_strategy": "error"} if is_refused else options
+
+
+def nan_strategy_of_rows(options):
+    """Tally leaves out rows with NaN, TorchMetrics the NaN in them."""
+    is_ignored = options.get("nan_strategy") == "ignore"
+    return {**options, "nan_strategy": "error"} if is_ignored else nan_strategy(options)
 
 
 def alternative(options):
@@ -201,6 +206,11 @@ ONLY_WITH = {
     **_images.ONLY_WITH,
 }
 
+# Metrics that may be told what to do about NaN among their inputs.
+AGGREGATORS = (
+    "SumMetric", "MeanMetric", "MinMetric", "MaxMetric", "CatMetric", "RunningMean", "RunningSum",
+)
+
 OPTIONS = {
     "KendallRankCorrCoef": alternative,
     "RetrievalRecallAtFixedPrecision": no_function,
@@ -216,12 +226,8 @@ OPTIONS = {
     "SacreBLEUScore": add_one,
     **_detection.OPTIONS,
     **_images.OPTIONS,
-} | {
-    name: nan_strategy
-    for name in (
-        "SumMetric", "MeanMetric", "MinMetric", "MaxMetric", "CatMetric", "RunningMean",
-        "RunningSum",
-    )
+    **dict.fromkeys(AGGREGATORS, nan_strategy),
+    "CatMetric": nan_strategy_of_rows,
 }
 
 
@@ -244,6 +250,9 @@ METHODS = _detection.METHODS
 
 # Metrics that count outputs by the shape of the first batch.
 OUTPUTS_BY_SHAPE = {"R2Score", "ExplainedVariance"}
+
+# Metrics of texts that may be empty lists.
+LISTS_FOR_NOTHING = {"BLEUScore", "SacreBLEUScore"}
 
 # Metrics of which one text has a list of references.
 LISTS_OF_ONE = {"CHRFScore", "ExtendedEditDistance", "ROUGEScore", "TranslationEditRate"}

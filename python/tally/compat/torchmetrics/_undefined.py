@@ -50,6 +50,7 @@ _OTHERS = {
 
 # Of texts, which may have no words to find.
 _OF_WORDS = {"CharErrorRate", "WordErrorRate"}
+_OF_EDITS = {"TranslationEditRate"}
 
 # Curves of which the mean is asked for.
 _AVERAGED = ("MulticlassPrecisionRecallCurve", "MulticlassROC")
@@ -80,7 +81,7 @@ def when(metric):
         return IF_CLASSES_LACK
     if name in _RATES and _goes_by_choice(metric, name):
         return IF_UNDEFINED if _corrections.applies(metric) else ALWAYS
-    return IF_UNDEFINED if name in _COUNTS or name in _OTHERS else NEVER
+    return IF_UNDEFINED if name in _COUNTS | _OTHERS | _OF_EDITS else NEVER
 
 
 def _goes_by_choice(metric, name):
@@ -267,9 +268,10 @@ def _of_curve(metric, args, kwargs):
 def value_of_batch(metric, value, args, kwargs):
     """The value of a batch; over ranks, if all give theirs."""
     inputs = args
-    if metric._real.__name__ in _OF_WORDS:
+    if metric._real.__name__ in _OF_WORDS | _OF_EDITS:
         target = metric._in_order(args, kwargs)[1]
-        if any(each.strip() for each in ([target] if isinstance(target, str) else target)):
+        texts = [target] if isinstance(target, str) else target
+        if metric._real.__name__ in _OF_WORDS and any(each.strip() for each in texts):
             return value
         own = _own(metric)
         own._to_sync = metric.dist_sync_on_step
