@@ -8,6 +8,7 @@ from tally._errors import DistError, sync_error
 from tally._inputs import encode
 from tally._ranks import follow, over_ranks
 from tally._stateful import Stateful
+from tally._words import REFUSED, reworded
 from tally.plots import plot_results
 
 # torch.compile leaves these alone: what they call is no code of Python.
@@ -30,20 +31,23 @@ class Accumulator(Stateful, torch.nn.Module):
         """Accumulates one batch. If it raises, nothing has changed."""
         if is_compiling():
             return _compiled_update(self, inputs, named)
-        if not named:
-            count = len(inputs)
-            if count == 2:
-                a, b = inputs
-                if isinstance(a, Tensor) and isinstance(b, Tensor):
-                    return self._held.update2(a, b)
-            elif count == 1:
-                if isinstance(inputs[0], Tensor):
-                    return self._held.update1(inputs[0])
-            elif count == 3:
-                a, b, c = inputs
-                if isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(c, Tensor):
-                    return self._held.update3(a, b, c)
-        return self._held.update(*encode(inputs, named, self._declared))
+        try:
+            if not named:
+                count = len(inputs)
+                if count == 2:
+                    a, b = inputs
+                    if isinstance(a, Tensor) and isinstance(b, Tensor):
+                        return self._held.update2(a, b)
+                elif count == 1:
+                    if isinstance(inputs[0], Tensor):
+                        return self._held.update1(inputs[0])
+                elif count == 3:
+                    a, b, c = inputs
+                    if isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(c, Tensor):
+                        return self._held.update3(a, b, c)
+            return self._held.update(*encode(inputs, named, self._declared))
+        except REFUSED as error:
+            raise reworded(error)
 
     def forward(self, *inputs, **named):
         """Accumulates one batch and returns its value.
@@ -66,6 +70,8 @@ class Accumulator(Stateful, torch.nn.Module):
             return self._held.forward(*encode(inputs, named, self._declared))
         except DistError as error:
             raise sync_error(error) from None
+        except REFUSED as error:
+            raise reworded(error)
 
     def __call__(self, *inputs, **named):
         """forward(), without hooks."""

@@ -5,6 +5,7 @@ import enum
 import torch
 
 from tally._library import functions
+from tally._words import in_python, reworded
 
 #: What LibTorch makes of a SyncError.
 DistError = torch._C._DistError
@@ -56,7 +57,11 @@ class SyncError(DistError):
 def sync_error(error):
     """The SyncError that became `error`; else that itself."""
     code, *details = functions.take_sync_error()
-    return SyncError(str(error).split("\n", 1)[0], code, *details) if code else error
+    if not code:
+        return reworded(error)
+    message, *others = details
+    text = in_python(str(error).split("\n", 1)[0])
+    return SyncError(text, code, in_python(message), *others)
 
 
 # Of absl::StatusCode.
@@ -73,4 +78,4 @@ def check_status(status):
     """Raises what a code and message of the library stand for."""
     code, message = status
     if code:
-        raise _STATUS_ERRORS.get(code, OSError)(message)
+        raise _STATUS_ERRORS.get(code, OSError)(in_python(message))

@@ -8,6 +8,7 @@ import torch.distributed
 
 from tally._errors import DistError, sync_error
 from tally._library import functions
+from tally._words import REFUSED, reworded
 
 if torch.distributed.is_available():
     from torch.distributed.distributed_c10d import GroupMember
@@ -46,6 +47,8 @@ def over_ranks(call, *arguments):
         return call(*arguments)
     except DistError as error:
         raise sync_error(error) from None
+    except REFUSED as error:
+        raise reworded(error)
 
 
 def boxed(group):

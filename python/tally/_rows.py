@@ -6,6 +6,7 @@ from tally._accumulator import OneMetric
 from tally._copies import Copyable
 from tally._inputs import encode, is_texts, listed, tensor_of
 from tally._ranks import over_ranks
+from tally._words import call
 
 
 def encode_ids(ids):
@@ -67,7 +68,7 @@ class RowMetric(Copyable):
         ``ids`` has one for each row, an integer or a text: the same in every run and on
         every rank, as its number in the data set. By default rows are numbered.
         """
-        self._held.update(*encode_ids(ids), *encode(inputs, named, self._declared))
+        call(self._held.update, *encode_ids(ids), *encode(inputs, named, self._declared))
 
     def forward(self, *inputs, **named):
         """Not supported: use a separate object for the interval of one batch."""

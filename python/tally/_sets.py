@@ -6,6 +6,7 @@ from tally._library import classes
 from tally._metric import Metric
 from tally._ranks import over_ranks
 from tally._slices import add_members, members_of
+from tally._words import call
 
 
 def _name_of(set):
@@ -77,7 +78,7 @@ class NamedSets(Copyable):
 
     def update(self, set, *inputs, **named):
         """Accumulates one batch of a set; if it raises, nothing has changed."""
-        self._held.update(_name_of(set), *encode(inputs, named, self._declared))
+        call(self._held.update, _name_of(set), *encode(inputs, named, self._declared))
 
     def compute(self):
         """The values of all sets over all ranks, and their means, as a dict."""

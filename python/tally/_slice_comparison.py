@@ -9,6 +9,7 @@ from tally._library import classes
 from tally._ranks import over_ranks
 from tally._rows import encode_ids
 from tally._slices import decode_key, encode_keys, key_words
+from tally._words import call
 
 
 class ComparedSlice(NamedTuple):
@@ -109,7 +110,7 @@ class SliceComparison(Copyable):
         None for retrieval metrics, whose input says it.
         """
         encoded = encode(inputs, named, self._declared)
-        self._held.update(*encode_keys(keys), *encode_ids(ids), *encoded)
+        call(self._held.update, *encode_keys(keys), *encode_ids(ids), *encoded)
 
     def forward(self, *inputs, **named):
         """Not supported: use a separate object for the slices of one batch."""

@@ -14,6 +14,7 @@ from tally._library import classes
 from tally._metric import Metric
 from tally._ranks import over_ranks
 from tally.plots import bar_plot
+from tally._words import call
 
 _MISSING, _TEXT, _INTEGER = range(3)
 
@@ -185,7 +186,7 @@ class SlicedMetric(Copyable):
         makes a slice of each combination.
         """
         encoded = encode(inputs, named, self._declared)
-        self._held.update(*encode_keys(keys), *encoded)
+        call(self._held.update, *encode_keys(keys), *encoded)
 
     def compute(self):
         """The slices over all ranks, as a list of ``tally.Slice``.

@@ -8,6 +8,7 @@ from tally._inputs import encode
 from tally._library import classes
 from tally._metric import Metric
 from tally._ranks import over_ranks
+from tally._words import call
 
 
 class Best(NamedTuple):
@@ -80,11 +81,11 @@ class MetricTracker(Copyable):
 
     def update(self, *inputs, **named):
         """Accumulates one batch of the current step; if it raises, nothing has changed."""
-        self._held.update(*encode(inputs, named, self._declared))
+        call(self._held.update, *encode(inputs, named, self._declared))
 
     def forward(self, *inputs, **named):
         """update() and the value of this rank's batch."""
-        return self._value(self._held.forward(*encode(inputs, named, self._declared)))
+        return self._value(call(self._held.forward, *encode(inputs, named, self._declared)))
 
     __call__ = forward
 

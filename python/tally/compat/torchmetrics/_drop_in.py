@@ -10,6 +10,7 @@ from torchmetrics.utilities.exceptions import TorchMetricsUserError
 from torchmetrics.utilities.prints import rank_zero_warn
 
 import tally
+from tally._words import REFUSED
 from tally.compat.torchmetrics import _corrections, _results, _table, _undefined
 from tally.compat.torchmetrics._fitting import (
     arguments_of,
@@ -18,7 +19,7 @@ from tally.compat.torchmetrics._fitting import (
     told_options,
     without_self,
 )
-from tally.compat.torchmetrics._inputs import NOT_YET, REFUSED, TakesInputs
+from tally.compat.torchmetrics._inputs import NOT_YET, TakesInputs
 from tally.compat.torchmetrics._names import DROP_INS, here
 from tally.compat.torchmetrics._shared import Shared
 from tally.compat.torchmetrics._signed import is_same, signed_as

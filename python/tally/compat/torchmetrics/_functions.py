@@ -9,9 +9,9 @@ import torch
 import torchmetrics.functional
 
 from tally import functional
+from tally._words import REFUSED
 from tally.compat.torchmetrics import _conventions, _corrections
 from tally.compat.torchmetrics._fitting import known_options, takes, without_self
-from tally.compat.torchmetrics._inputs import REFUSED
 from tally.compat.torchmetrics._names import here
 
 _PAIRWISE = (

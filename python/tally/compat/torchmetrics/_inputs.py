@@ -8,10 +8,8 @@ from torchmetrics.utilities.prints import rank_zero_warn
 
 import tally
 from tally._inputs import tensor_of
+from tally._words import REFUSED
 from tally.compat.torchmetrics import _corrections, _results, _table
-
-# What is raised for inputs that are not taken as they are.
-REFUSED = (ValueError, TypeError, IndexError, RuntimeError)
 
 # What _reading is as long as no batch has been taken as probabilities.
 NOT_YET = (None, "logits")

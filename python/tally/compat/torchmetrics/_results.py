@@ -5,6 +5,7 @@ Classes that are not in the table below have the same results.
 
 import torch
 
+from tally._words import reworded
 from tally.compat.torchmetrics import _conventions, _detection
 
 RETRIEVAL = (
@@ -105,7 +106,7 @@ def _aggregated(metric, values):
 def as_torchmetrics(name, error):
     """The same error with TorchMetrics' words in front, where it has some."""
     if "(empty_target_action=error)" not in str(error):
-        return error
+        return reworded(error)
     lacking = "negative" if name == "RetrievalFallOut" else "positive"
     return ValueError(
         f"`compute` method was provided with a query with no {lacking} target. {error}"
