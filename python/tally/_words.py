@@ -15,6 +15,9 @@ _ALONE = (
     r"single_process_communicator\(\)"
 )
 
+# By these, docs/errors.md explains a SyncError.
+_CODES = "Mismatch|PeerFailed|PeerLost|Timeout|GroupBroken|Transport|InvalidUse"
+
 # From the first on; values of enumerations come last.
 _WORDS = [
     (re.compile(pattern), words)
@@ -28,7 +31,7 @@ _WORDS = [
         (r"a tally::TextList\b", "a list of texts"),
         (r"\b(?:at|c10|tally)::(?=[A-Z])", ""),
         (r"\binput is \w+::k(\w+)", lambda match: "input is " + _snake(match)),
-        (r"\b(?:[A-Z]\w*::)?\bk([A-Z][a-z]\w*)", _snake),
+        (rf"\b(?:[A-Z]\w*::)?\bk(?!(?:{_CODES})\b)([A-Z][a-z]\w*)", _snake),
     )
 ]
 

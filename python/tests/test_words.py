@@ -49,6 +49,7 @@ def test_types():
         ("for whole numbers pass target.to(at::kLong)", "for whole numbers pass target.long()"),
         ("load with CheckpointRanks::kFilePerRank", 'load with "file_per_rank"'),
         ("kReplicated and kAllRanks fit", '"replicated" and "all_ranks" fit'),
+        ("SyncError kMismatch: kTimeoutless", 'SyncError kMismatch: "timeoutless"'),
         ("a keyword, k of 3, kNN, [N, K]", "a keyword, k of 3, kNN, [N, K]"),
     ],
 )
