@@ -64,11 +64,16 @@ at::Tensor tensor_of(const Field& field) {
                                           : at::Tensor();
 }
 
+// For every batch of every metric.
 bool any_beside_cpu(const Fields& fields) {
-  return std::any_of(fields.begin(), fields.end(), [](const Field& field) {
-    return field.kind == Field::Kind::kTensor ? is_beside_cpu(field.as_tensor())
-                                              : is_beside_cpu(tensor_of(field));
-  });
+  for (const Field& field : fields) {
+    if (field.kind == Field::Kind::kTensor) {
+      if (is_beside_cpu(field.as_tensor())) return true;
+    } else if (field.kind == Field::Kind::kRows) {
+      if (is_beside_cpu(field.as_rows().tensor())) return true;
+    }
+  }
+  return false;
 }
 
 // What was read from a checkpoint goes where the next batch is, whose merge
