@@ -259,8 +259,6 @@ absl::Status invalid_argument(const std::string& message) {
 
 namespace {
 
-enum class Checksum { kVerify, kIgnore };
-
 /// Passes on the body, the version of what is left of it, and the head.
 absl::Status read_intact(
     std::string_view bytes, Checksum checksum,
@@ -309,10 +307,8 @@ absl::Status read_held(std::string_view bytes, CheckOrigin check, UseHeld use) {
                      });
 }
 
-namespace {
-
-absl::StatusOr<CheckpointHead> read_head(std::string_view bytes,
-                                         Checksum checksum) {
+absl::StatusOr<CheckpointHead> read_checkpoint_head(std::string_view bytes,
+                                                    Checksum checksum) {
   CheckpointHead found;
   if (is_old_checkpoint(bytes)) return found;
   const absl::Status status = read_intact(
@@ -323,16 +319,6 @@ absl::StatusOr<CheckpointHead> read_head(std::string_view bytes,
       });
   if (!status.ok()) return status;
   return found;
-}
-
-}  // namespace
-
-absl::StatusOr<CheckpointHead> read_checkpoint_head(std::string_view bytes) {
-  return read_head(bytes, Checksum::kVerify);
-}
-
-absl::StatusOr<CheckpointHead> read_unverified_head(std::string_view bytes) {
-  return read_head(bytes, Checksum::kIgnore);
 }
 
 absl::Status check_own(const CheckpointOrigin& of_file,

@@ -72,10 +72,13 @@ std::string write_checkpoint(const CheckpointRows& rows,
                              const CheckpointOrigin& origin = {},
                              const std::string* spec = nullptr);
 
+/// Whether the bytes are compared with their checksum: a pass over all of them,
+/// which needs to be made only once.
+enum class Checksum { kVerify, kIgnore };
+
 /// The head of an intact checkpoint.
-absl::StatusOr<CheckpointHead> read_checkpoint_head(std::string_view bytes);
-/// The same of one whose checksum is verified before or after.
-absl::StatusOr<CheckpointHead> read_unverified_head(std::string_view bytes);
+absl::StatusOr<CheckpointHead> read_checkpoint_head(
+    std::string_view bytes, Checksum checksum = Checksum::kVerify);
 
 /// The states of a checkpoint without a column, and the columns without a
 /// state.

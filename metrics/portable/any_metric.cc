@@ -236,8 +236,9 @@ absl::StatusOr<AnyMetric> from_bytes(std::string_view bytes,
                                      const Registry& registry) {
   // The checksum is verified with the state; before it, where there is an error
   // that damage may explain.
-  absl::StatusOr<AnyMetric> metric =
-      make_empty(bytes, internal::read_unverified_head(bytes), registry);
+  absl::StatusOr<AnyMetric> metric = make_empty(
+      bytes, internal::read_checkpoint_head(bytes, internal::Checksum::kIgnore),
+      registry);
   if (!metric.ok()) return empty_from_bytes(bytes, registry);
   const absl::Status read = base_of(*metric).deserialize(bytes);
   if (!read.ok()) return read;

@@ -105,7 +105,8 @@ absl::StatusOr<StateFile> read_state_file(const std::string& path,
   if (!status.ok()) return in_file(path, status);
   absl::StatusOr<AnyMetric> metric = from_bytes(bytes, registry);
   if (!metric.ok()) return in_file(path, metric.status());
-  const auto head = internal::read_unverified_head(bytes);
+  const auto head =
+      internal::read_checkpoint_head(bytes, internal::Checksum::kIgnore);
   if (!head.ok()) return in_file(path, head.status());
   StateFile file;
   file.path = path;

@@ -13,8 +13,8 @@ from tally._inputs import encode
 from tally._library import classes
 from tally._metric import Metric
 from tally._ranks import over_ranks
-from tally.plots import bar_plot
 from tally._words import call
+from tally.plots import bar_plot
 
 _MISSING, _TEXT, _INTEGER = range(3)
 

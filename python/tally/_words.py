@@ -18,7 +18,7 @@ _ALONE = (
 # By these, docs/errors.md explains a SyncError.
 _CODES = "Mismatch|PeerFailed|PeerLost|Timeout|GroupBroken|Transport|InvalidUse"
 
-# From the first on; values of enumerations come last.
+# From the first on; values of enumerations come last. What is quoted is the user's.
 _WORDS = [
     (re.compile(pattern), words)
     for pattern, words in (
@@ -31,7 +31,7 @@ _WORDS = [
         (r"a tally::TextList\b", "a list of texts"),
         (r"\b(?:at|c10|tally)::(?=[A-Z])", ""),
         (r"\binput is \w+::k(\w+)", lambda match: "input is " + _snake(match)),
-        (rf"\b(?:[A-Z]\w*::)?\bk(?!(?:{_CODES})\b)([A-Z][a-z]\w*)", _snake),
+        (rf"(?<![\w'\"/.])(?:[A-Z]\w*::)?\bk(?!(?:{_CODES})\b)([A-Z][a-z]\w*)", _snake),
     )
 ]
 

@@ -50,6 +50,7 @@ def test_types():
         ("load with CheckpointRanks::kFilePerRank", 'load with "file_per_rank"'),
         ("kReplicated and kAllRanks fit", '"replicated" and "all_ranks" fit'),
         ("SyncError kMismatch: kTimeoutless", 'SyncError kMismatch: "timeoutless"'),
+        ("unknown 'kMeans' in /kDir/a.kSuffix", "unknown 'kMeans' in /kDir/a.kSuffix"),
         ("a keyword, k of 3, kNN, [N, K]", "a keyword, k of 3, kNN, [N, K]"),
     ],
 )
