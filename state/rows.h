@@ -30,6 +30,8 @@ class Rows {
   std::int64_t size() const noexcept { return size_; }
   /// [size(), ...]; undefined if undefined. Never written to by later appends.
   at::Tensor tensor() const;
+  /// Whether it is defined on another device than the CPU.
+  bool is_beside_cpu() const { return defined() && !example().is_cpu(); }
   bool requires_grad() const {
     return !pieces_.empty() && pieces_require_grad();
   }

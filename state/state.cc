@@ -70,7 +70,7 @@ bool any_beside_cpu(const Fields& fields) {
     if (field.kind == Field::Kind::kTensor) {
       if (is_beside_cpu(field.as_tensor())) return true;
     } else if (field.kind == Field::Kind::kRows) {
-      if (is_beside_cpu(field.as_rows().tensor())) return true;
+      if (field.as_rows().is_beside_cpu()) return true;
     }
   }
   return false;

@@ -15,10 +15,10 @@ class InputDevice {
  public:
   void add(const at::Tensor& tensor) {
     if (!tensor.defined()) return;
-    const c10::Device own = tensor.device();
-    if (own.is_cpu() ? !device_ && tensor.dim() > 0
-                     : !device_ || device_->is_cpu()) {
-      device_ = own;
+    if (tensor.is_cpu()) {
+      any_on_cpu_ = any_on_cpu_ || tensor.dim() > 0;
+    } else if (!other_) {
+      other_ = tensor.device();
     }
   }
   template <class T>
@@ -29,10 +29,13 @@ class InputDevice {
     input.visit_tensors([this](const at::Tensor& each) { add(each); });
   }
 
-  std::optional<c10::Device> device() const { return device_; }
+  std::optional<c10::Device> device() const {
+    return any_on_cpu_ && !other_ ? c10::Device(c10::kCPU) : other_;
+  }
 
  private:
-  std::optional<c10::Device> device_;
+  bool any_on_cpu_ = false;
+  std::optional<c10::Device> other_;
 };
 
 inline std::optional<c10::Device> device_of(std::optional<c10::Device> device) {

@@ -17,7 +17,7 @@ class StateDevice {
   /// Whether inputs on this device, or on none, can be added to the state: it
   /// follows them from the CPU, but not back.
   bool takes(std::optional<c10::Device> inputs) const {
-    return !inputs || inputs == current_ || !current_ || current_->is_cpu();
+    return !current_ || current_->is_cpu() || !inputs || inputs == current_;
   }
   void note_inputs(std::optional<c10::Device> inputs) {
     if (inputs) current_ = inputs;
