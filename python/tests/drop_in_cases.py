@@ -196,7 +196,7 @@ def _scores(real, options, size, situation, rng):
         shape = (size, count, *inner) if name.startswith("Multilabel") else (size, *inner)
         preds, target = torch.rand(shape), torch.randint(2, shape)
     target = _in(target, situation, rng)
-    if situation == "ties" and options.get("top_k", 1) == 1:  # which of equals are first is open
+    if situation == "ties":
         preds = (preds * 4).round() / 4
     if situation == "logits":
         preds = preds * 6 - 3

@@ -15,6 +15,8 @@ import torchmetrics as real
 import tally.compat.torchmetrics as torchmetrics
 
 CORRECTIONS = torchmetrics.corrections()
+ALL = [(name, each) for name, first in CORRECTIONS.items() for each in (first, first.also)
+       if each is not None]
 
 
 @pytest.fixture
@@ -27,13 +29,13 @@ def fresh(monkeypatch):
     torchmetrics.corrections(warn=True, off=[])
 
 
-@pytest.mark.parametrize("name", sorted(CORRECTIONS))
-def test_commands_show_the_other_tools_value(name, capsys):
-    if ".detection" in CORRECTIONS[name].command:
+@pytest.mark.parametrize("name, each", ALL)
+def test_commands_show_the_other_tools_value(name, each, capsys):
+    if ".detection" in each.command:
         pytest.importorskip("torchvision")  # without which TorchMetrics has no such class
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exec(CORRECTIONS[name].command, {})
+        exec(each.command, {})
     mine, other = map(float, capsys.readouterr().out.split())
     assert mine == pytest.approx(other, rel=1e-6, abs=1e-6)
 
@@ -53,6 +55,56 @@ def test_warns_once_for_each_class(fresh):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ignoring()
+
+
+# The target is in the second place by the lowest class, and the best in the third row.
+EQUAL = torch.tensor([[0.25] * 4, [0.1, 0.3, 0.3, 0.3], [0.4, 0.4, 0.1, 0.1]])
+
+
+@pytest.mark.parametrize(
+    "name, options, target, expected",
+    [
+        ("Accuracy", {"average": "micro"}, [1, 2, 2], 2 / 3),
+        ("StatScores", {"average": "micro"}, [1, 2, 2], [2, 1, 8, 1, 3]),
+        ("Precision", {"average": None}, [1, 2, 2], [0, 1, 1, 0]),
+    ],
+)
+def test_equal_scores_of_the_best_are_warned_about(fresh, name, options, target, expected):
+    values = []
+    for package in (torchmetrics, real):
+        cls = getattr(package.classification, "Multiclass" + name)
+        metric = cls(num_classes=4, top_k=2, **options)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            metric.update(EQUAL, torch.tensor(target))
+            assert not told
+            values.append(metric.compute())
+        assert [each.category for each in told] == (
+            [torchmetrics.TallyCorrectionWarning] if package is torchmetrics else []
+        )
+        if told:
+            assert "follows NumPy, by a stable sort: with `top_k`" in str(told[0].message)
+    torch.testing.assert_close(values[0], torch.tensor(expected, dtype=values[0].dtype))
+    assert not torch.equal(*values)
+
+
+@pytest.mark.parametrize("top_k", [1, 4])
+def test_equal_scores_that_do_not_matter(fresh, top_k):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        metric = torchmetrics.classification.MulticlassAccuracy(
+            num_classes=4, top_k=top_k, average="micro"
+        )
+        metric.update(EQUAL, torch.tensor([0, 1, 0]))
+        assert metric.compute() == 1
+
+
+def test_both_corrections_of_a_class_are_told(fresh):
+    metric = torchmetrics.classification.MulticlassRecall(num_classes=4, top_k=2, ignore_index=0)
+    metric.update(EQUAL, torch.tensor([1, 2, 3]))
+    with pytest.warns(torchmetrics.TallyCorrectionWarning) as found:
+        metric.compute()
+    assert len(found) == 2
 
 
 @pytest.mark.parametrize("options", [{"average": "micro"}, {"average": None}])
@@ -117,7 +169,7 @@ def test_documentation_lists_all():
 
     page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
     rows = {}
-    for name, each in CORRECTIONS.items():
+    for name, each in ALL:
         rows.setdefault(f"| {each.reason} | {each.tool} |\n", []).append(f"`{name}`")
     for row, names in rows.items():
         assert f"| {', '.join(names)} {row}" in page.read_text()

@@ -11,6 +11,9 @@ class Correction:
     tool: str
     command: str
 
+    # Another one of the same class.
+    also: "Correction | None" = None
+
 
 def _example(imports, reference, module, make, inputs):
     return (
@@ -102,6 +105,17 @@ _MASKS = (
     "([[[0, 1, 2, 1]], [[0, 1, 1, 0]]], [[[0, 1, 2, 2]], [[0, 0, 1, 1]]])]"
 )
 
+EQUAL_SCORES = Correction(
+    "with `top_k` above 1, the first of equal scores are those of the lowest classes; in "
+    "TorchMetrics those that `torch.topk` returns, in no defined order",
+    "NumPy, by a stable sort",
+    _example(
+        "import numpy; x, y = torch.tensor([[0.25] * 4, [0.1, 0.3, 0.3, 0.3], [0.7, 0.1, 0.1, 0.1]])"
+        ", torch.tensor([1, 2, 1])",
+        "(numpy.argsort(-x.numpy(), kind='stable')[:, :2] == y.numpy()[:, None]).any(1).mean()",
+        "classification", "MulticlassAccuracy(num_classes=4, top_k=2, average='micro')", "x, y",
+    ),
+)
 IGNORED = Correction(
     "the class `ignore_index` is excluded from averages; TorchMetrics' macro average counts it "
     "as 0",
@@ -111,6 +125,7 @@ IGNORED = Correction(
         "torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1])",
         "recall_score([0, 1, 1], [0, 0, 1], labels=[1], average='macro')",
     ),
+    also=EQUAL_SCORES,
 )
 _SCORES = Correction(
     "scores of 0 or less are ranked like others, and ties are averaged over all orders; "
@@ -146,6 +161,7 @@ CORRECTIONS = {
         for name in ("Accuracy", "F1Score", "FBetaScore", "HammingDistance",
                      "NegativePredictiveValue", "Precision", "Recall", "Specificity")
     },
+    "MulticlassStatScores": EQUAL_SCORES,
     **{
         "Retrieval" + name: _SCORES for name in ("MAP", "MRR", "Precision", "Recall")
     },

@@ -5,7 +5,7 @@ import sys
 
 from torchmetrics.utilities.prints import rank_zero_warn
 
-from tally.compat.torchmetrics._corrected import CORRECTIONS, IGNORED
+from tally.compat.torchmetrics._corrected import CORRECTIONS, EQUAL_SCORES, IGNORED
 
 
 class TallyCorrectionWarning(UserWarning):
@@ -58,15 +58,22 @@ def warns():
     return _warns
 
 
-def applies(metric):
+def excludes_ignored(metric):
+    """Whether a mean is without the class that is ignored."""
+    if CORRECTIONS.get(metric._real.__name__) is not IGNORED:
+        return False
+    ignored = metric.ignore_index
+    inside = ignored is not None and 0 <= ignored < metric.num_classes
+    return inside and metric.average == "macro"
+
+
+def _applies(each, metric):
     """Whether the options of a metric lead to other values."""
     name = metric._real.__name__
-    if name not in CORRECTIONS:
-        return False
-    if CORRECTIONS[name] is IGNORED:
-        ignored = metric.ignore_index
-        inside = ignored is not None and 0 <= ignored < metric.num_classes
-        return inside and metric.average == "macro"
+    if each is IGNORED:
+        return excludes_ignored(metric)
+    if each is EQUAL_SCORES:  # to look for them would cost more than update() does
+        return 1 < metric.top_k < metric.num_classes
     if name == "MeanAveragePrecision":
         given = {"iou_thresholds", "rec_thresholds"} <= metric._tally_options.keys()
         return not given or "segm" in metric.iou_type
@@ -75,16 +82,27 @@ def applies(metric):
     return True
 
 
+def of(metric):
+    """The corrections that apply to a metric."""
+    each = CORRECTIONS.get(metric._real.__name__)
+    found = []
+    while each is not None:
+        if _applies(each, metric):
+            found.append(each)
+        each = each.also
+    return found
+
+
 def warn_of(metric):
     """Says once for each class that a value is corrected."""
     name = metric._real.__name__
-    if not _warns or name in _warned or not applies(metric):
-        return
-    _warned.add(name)
-    each = CORRECTIONS[name]
-    rank_zero_warn(
-        f"{name} follows {each.tool}: {each.reason}. corrections(off=[{name!r}]) takes "
-        "TorchMetrics' own class, corrections(warn=False) ends this warning",
-        TallyCorrectionWarning,
-        stacklevel=level_of_program() + 2,  # beyond what leaves it to rank 0
-    )
+    for each in of(metric) if _warns else ():
+        if (name, each) in _warned:
+            continue
+        _warned.add((name, each))
+        rank_zero_warn(
+            f"{name} follows {each.tool}: {each.reason}. corrections(off=[{name!r}]) takes "
+            "TorchMetrics' own class, corrections(warn=False) ends this warning",
+            TallyCorrectionWarning,
+            stacklevel=level_of_program() + 2,  # beyond what leaves it to rank 0
+        )

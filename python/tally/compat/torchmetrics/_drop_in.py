@@ -63,7 +63,7 @@ class DropIn(TakesInputs, Shared):
     # Whether one element of a result has no dimension.
     _squeezes = True
 
-    # Whether it is on the list of corrections.
+    # Whether its options lead to corrections.
     _is_corrected = False
 
     def __init_subclass__(cls, **kwargs):
@@ -95,6 +95,7 @@ class DropIn(TakesInputs, Shared):
         fields["_has_own_thresholds"] = isinstance(given.get("thresholds"), (list, Tensor))
         fields["_persistent"] = {_STATE: False}
         fields["_reductions"] = {_STATE: self._merged}
+        fields["_is_corrected"] = bool(_corrections.of(self))
         fields["_asked"] = _undefined.when(self)
         fields["_looks_at_batches"] = _undefined.may_lack_in_batches(self)
         self._make()
@@ -346,7 +347,6 @@ def drop_in(real):
         "_construct": _table.CONSTRUCTED.get(name),
         "_guesses": ".classification" in real.__module__,
         "__signature__": without_self(real.__init__),
-        "_is_corrected": name in _corrections.CORRECTIONS,
         "_least": _undefined.LEAST_ROWS.get(name, 0),
         **_table.METHODS.get(name, {}),
     }

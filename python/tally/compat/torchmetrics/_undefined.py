@@ -80,7 +80,7 @@ def when(metric):
     if name in _their_states.CURVES:
         return IF_CLASSES_LACK
     if name in _RATES and _goes_by_choice(metric, name):
-        return IF_UNDEFINED if _corrections.applies(metric) else ALWAYS
+        return IF_UNDEFINED if _corrections.excludes_ignored(metric) else ALWAYS
     return IF_UNDEFINED if name in _COUNTS | _OTHERS | _OF_EDITS else NEVER
 
 
@@ -215,7 +215,7 @@ def _of_states(metric, states):
 
 def _chosen(metric, value, theirs):
     """Of corrected values only those that are undefined."""
-    if metric._real.__name__ not in _RATES or not _corrections.applies(metric):
+    if metric._real.__name__ not in _RATES or not _corrections.excludes_ignored(metric):
         return theirs
     return torch.where(value.isfinite(), value, theirs) if value.shape == theirs.shape else value
 
