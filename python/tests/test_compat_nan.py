@@ -22,6 +22,9 @@ WEIGHTED = {
     "weight": [([1.0, 2.0], [NAN, 1.0])],
     "one_weight": [([1.0, NAN], 2.0)],
     "no_weight": [([1.0, 2.0], NAN)],
+    "no_nan": [([1.0, 2.0], [3.0, 1.0])],
+    "of_columns": [([[1.0, 2.0], [3.0, 4.0]], [1.0, 3.0])],
+    "other_shape": [([1.0, 2.0], [1.0, 2.0, 3.0])],
 }
 CLASSES = ("SumMetric", "MeanMetric", "MinMetric", "MaxMetric", "CatMetric", "RunningMean")
 
@@ -58,17 +61,26 @@ def test_as_torchmetrics(name, strategy):
         assert mine[:2] == its[:2]
 
 
-@pytest.mark.parametrize("strategy", ["warn", "ignore", "error", 1.5])
+@pytest.mark.parametrize("name", ["MeanMetric", "RunningMean"])
+@pytest.mark.parametrize("strategy", ["warn", "ignore", "error", "disable", 1.5])
 @pytest.mark.parametrize("batches", WEIGHTED.values(), ids=WEIGHTED)
-def test_weights(strategy, batches):
+def test_weights(name, strategy, batches):
     if strategy == 1.5 and batches is WEIGHTED["one_weight"]:
         pytest.skip("TorchMetrics writes the weight of NaN into that of all")
     for call in ("update", "forward"):
         mine, its = (
-            outcome(package, "MeanMetric", strategy, batches, call)
+            outcome(package, name, strategy, batches, call)
             for package in (torchmetrics, real)
         )
         assert mine[:2] == its[:2]
+
+
+def test_weights_by_name_without_a_look_for_nan():
+    for package in (torchmetrics, real):
+        metric = package.MeanMetric(nan_strategy="disable")
+        assert metric(torch.tensor([1.0, 2.0]), weight=torch.tensor([3.0, 1.0])) == 1.5
+        metric.update(value=3.0, weight=10.0)
+        assert metric.compute() == 2
 
 
 def test_update_warns_each_time():

@@ -95,6 +95,7 @@ class DropIn(TakesInputs, Shared):
         fields["_has_own_thresholds"] = isinstance(given.get("thresholds"), (list, Tensor))
         fields["_persistent"] = {_STATE: False}
         fields["_reductions"] = {_STATE: self._merged}
+        fields["_direct"] = _table.direct(self)
         fields["_is_corrected"] = bool(_corrections.of(self))
         fields["_asked"] = _undefined.when(self)
         fields["_looks_at_batches"] = _undefined.may_lack_in_batches(self)
@@ -152,7 +153,7 @@ class DropIn(TakesInputs, Shared):
         fields = self.__dict__
         fields["_computed"] = None
         fields["_update_count"] += 1
-        if not kwargs and self._prepare is None and len(args) in (1, 2):
+        if not kwargs and len(args) in fields["_direct"]:
             try:
                 held = self._tally._held
                 (held.update2 if len(args) == 2 else held.update1)(*args)
@@ -181,8 +182,7 @@ class DropIn(TakesInputs, Shared):
         value = None
         if (
             not kwargs
-            and self._prepare is None
-            and len(args) in (1, 2)
+            and len(args) in fields["_direct"]
             and not fields["dist_sync_on_step"]
         ):
             try:
@@ -276,8 +276,8 @@ class DropIn(TakesInputs, Shared):
         """Of these inputs alone, in the form in which TorchMetrics' function gives it."""
         held = self._tally._held
         if (
-            self._asked <= _undefined.IF_UNDEFINED and self._prepare is None
-            and not self._is_corrected and len(inputs) in (1, 2)
+            self._asked <= _undefined.IF_UNDEFINED and not self._is_corrected
+            and len(inputs) in self._direct
         ):
             try:
                 forward = held.forward2 if len(inputs) == 2 else held.forward1

@@ -110,7 +110,7 @@ class TakesInputs:
 
     def _without_nan(self, inputs):
         """As TorchMetrics' nan_strategy has rows with NaN: removed with a warning, or a number."""
-        strategy = getattr(self, "base_metric", self).nan_strategy
+        strategy = _table.nan_strategy_of(self)
         value, *weights = (each for each in inputs if each is not None)
         columns = [value, *(each.expand_as(value) for each in weights)]
         is_nan = torch.stack([each.isnan() for each in columns]).any(0)

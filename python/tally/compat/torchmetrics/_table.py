@@ -211,6 +211,15 @@ AGGREGATORS = (
     "SumMetric", "MeanMetric", "MinMetric", "MaxMetric", "CatMetric", "RunningMean", "RunningSum",
 )
 
+# Those with weights.
+WEIGHTED = ("MeanMetric", "RunningMean")
+
+
+def nan_strategy_of(metric):
+    """What one is told, or that inside of it."""
+    return getattr(metric, "base_metric", metric).nan_strategy
+
+
 OPTIONS = {
     "KendallRankCorrCoef": alternative,
     "RetrievalRecallAtFixedPrecision": no_function,
@@ -303,8 +312,18 @@ def without_target(metric, inputs):
     return [scores, torch.zeros_like(groups) if target is None else target, groups]
 
 
+def unweighted(metric, inputs):
+    """Where NaN is not looked for, TorchMetrics takes no weights either."""
+    value, *weights = inputs
+    if nan_strategy_of(metric) != "disable" or weights in ([], [None]):
+        return inputs
+    torch.broadcast_to(*weights, value.shape)
+    return [value]
+
+
 # Before each update; in the others' place only what is refused is looked at.
 PREPARED = {
+    **dict.fromkeys(WEIGHTED, unweighted),
     "BinaryHingeLoss": hinge,
     "MulticlassHingeLoss": hinge,
     "BinaryFairness": without_target,
@@ -312,3 +331,11 @@ PREPARED = {
     **_detection.PREPARED,
     **_features.PREPARED,
 }
+
+
+def direct(metric):
+    """How many inputs of an update go to Tally as they are."""
+    name = metric._real.__name__
+    if name in WEIGHTED:
+        return (1,) if nan_strategy_of(metric) == "disable" else (1, 2)
+    return () if name in PREPARED else (1, 2)
