@@ -32,6 +32,8 @@ def _members(metrics, before=""):
                 )
         metrics = dict(zip(names, metrics))
     for name, metric in metrics.items():
+        if not isinstance(name, str):
+            raise TypeError(f"expected a text as the name of a metric, got {name!r}")
         if isinstance(metric, Metric):
             yield before + name, metric
         elif isinstance(metric, (MetricCollection, Mapping)):

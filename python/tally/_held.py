@@ -4,6 +4,7 @@ import torch
 
 from tally._errors import check_status
 from tally._ranks import boxed
+from tally._words import call
 
 #: What every metric and collection can be told besides its own options.
 SYNC_OPTIONS = {
@@ -18,7 +19,26 @@ STATE_OPTIONS = {
     "nan_policy": "propagate",
     "compute_on_cpu": False,
 }
+_WORDS_OF = {bool: "True or False", str: "a text"}
 METRIC_OPTIONS = {**SYNC_OPTIONS, **STATE_OPTIONS, "process_group": None}
+
+
+def _check(owner, options):
+    """Raises for an option that is no value of its kind."""
+    for name, default in METRIC_OPTIONS.items():
+        value = options[name]
+        if default is not None and not isinstance(value, type(default)):
+            raise TypeError(
+                f"{owner.__name__}: option '{name}': expected {_WORDS_OF[type(default)]}, got "
+                f"{value!r}"
+            )
+    timeout = options["timeout"]
+    if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float))):
+        raise TypeError(
+            f"{owner.__name__}: option 'timeout': expected None or a number of seconds, got "
+            f"{timeout!r}"
+        )
+
 
 # Kept, as looking them up costs more than calling them.
 _KEPT = ("update1", "update2", "update3", "forward1", "forward2", "compute")
@@ -51,7 +71,9 @@ class Held:
     @classmethod
     def made(cls, owner, recipe, options):
         """One without rows."""
-        held = cls(owner._make(recipe, options), owner, recipe, options)
+        if options != METRIC_OPTIONS:
+            _check(owner, options)
+        held = cls(call(owner._make, recipe, options), owner, recipe, options)
         if options != METRIC_OPTIONS:
             held.set_options()
         return held
@@ -70,7 +92,8 @@ class Held:
     def set_options(self):
         """Tells the object what ``options`` are now."""
         options = self.options
-        self.object.set_options(
+        call(
+            self.object.set_options,
             *(options[name] for name in (*SYNC_OPTIONS, *STATE_OPTIONS)),
             boxed(options["process_group"]),
         )

@@ -8,6 +8,7 @@ from tally._inputs import tensor_of
 from tally._library import classes
 from tally._metric import Metric
 from tally._ranks import boxed, follow, over_ranks
+from tally._words import call
 
 
 class MetricLogger:
@@ -39,7 +40,9 @@ class MetricLogger:
 
     def __init__(self, *, run="", command="", first_step=0, process_group=None):
         follow()
-        self._held = classes.MetricLogger(run, command, first_step, boxed(process_group))
+        self._held = call(
+            classes.MetricLogger, run, command, first_step, boxed(process_group)
+        )
 
     def _add(self, kind, path, labels=()):
         return self._held.add(kind, str(path), [str(label) for label in labels])

@@ -9,6 +9,7 @@ from tally._held import METRIC_OPTIONS, STATE_OPTIONS, SYNC_OPTIONS, Held
 from tally._intervals import IntervalMetric
 from tally._library import METRICS, classes
 from tally._options import bind, signature_of, text_of
+from tally._words import REFUSED, reworded, reworded_option
 
 
 class Metric(OneMetric):
@@ -34,17 +35,29 @@ class Metric(OneMetric):
         options = {k: given.pop(k, default) for k, default in METRIC_OPTIONS.items()}
         if entry is None:
             text = given["text"]
+            if not isinstance(text, str):
+                raise TypeError(f"Metric: expected the text of a metric, got {text!r}")
         else:
             self._take_over(given, options, kwargs)
             texts = ", ".join(f"{name}={text_of(v)}" for name, v in given.items())
             text = f"{entry['name']}({texts})"
-        self._start(text, options)
+        try:
+            self._start(text, options)
+        except REFUSED as error:
+            raise reworded_option(error, entry["name"], given) if entry else reworded(error)
 
     def _take_over(self, given, options, kwargs):
         """What metrics inside do with their inputs is the wrapper's business, too."""
-        for value in given.values():
+        kinds = {each["name"]: each["expected"] for each in self._entry["options"]}
+        for key, value in given.items():
             inside = value.values() if isinstance(value, Mapping) else (value,)
+            is_metric = kinds[key].startswith(("a metric", "metrics by name"))
             for metric in inside:
+                if is_metric and not isinstance(metric, (Metric, str)):
+                    raise TypeError(
+                        f"{type(self).__name__}: option '{key}': expected {kinds[key]}, got "
+                        f"{metric!r}"
+                    )
                 if isinstance(metric, Metric):
                     for name in STATE_OPTIONS:
                         if name not in kwargs:

@@ -8,6 +8,7 @@ import time
 import torch.distributed as dist
 
 from tally._library import classes
+from tally._words import call
 
 _progress = classes.Progress
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64)
@@ -88,7 +89,7 @@ class Progress:
         self._file = sys.stderr if file is None else file
         self._clock = clock
         style = _style_of(self._file) if style is None else style
-        self._held = classes.ProgressLine(style, unit, float(clock()))
+        self._held = call(classes.ProgressLine, style, unit, float(clock()))
         self._shows = not dist.is_available() or not dist.is_initialized() or dist.get_rank() == 0
 
     def _call(self, method, *arguments):

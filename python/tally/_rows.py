@@ -39,7 +39,7 @@ class RowMetric(Copyable):
 
     def _rebuild(self, metric, options):
         self._options = options
-        self._held = self._class(metric._lend(), *options)
+        self._held = call(self._class, metric._lend(), *options)
         self._metric = metric.clone()
         self._declared = self._inputs_of(metric._declared)
 

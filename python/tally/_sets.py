@@ -61,7 +61,7 @@ class NamedSets(Copyable):
 
     def _rebuild(self, sets, members, weights):
         self._sets, self._weights = sets, weights
-        self._held = classes.NamedSets(sets, weights)
+        self._held = call(classes.NamedSets, sets, weights)
         self._declared = add_members(self._held, members)
         self._members = [(name, metric.clone()) for name, metric in members]
 

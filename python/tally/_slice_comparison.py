@@ -93,7 +93,7 @@ class SliceComparison(Copyable):
 
     def _rebuild(self, metric, options):
         self._options = options
-        self._held = classes.SliceComparison(metric._lend(), *options)
+        self._held = call(classes.SliceComparison, metric._lend(), *options)
         self._metric = metric.clone()
         self._declared = metric._declared
 

@@ -132,7 +132,7 @@ def add_members(held, members):
     """Adds metrics to what holds them; the kinds of their inputs by name."""
     declared = {}
     for name, metric in members:
-        held.add(name, metric._lend())
+        call(held.add, name, metric._lend())
         for input_name, kind in metric._declared.items():
             declared.setdefault(input_name, kind)
     return declared
@@ -166,7 +166,7 @@ class SlicedMetric(Copyable):
 
     def _hold(self, members, options):
         keys, max_slices, largest = self._options = options
-        self._held = classes.SlicedMetric(*keys, max_slices, largest)
+        self._held = call(classes.SlicedMetric, *keys, max_slices, largest)
         self._is_single = len(members) == 1 and not members[0][0]
         self._declared = add_members(self._held, members)
         self._members = [(name, metric.clone()) for name, metric in members]

@@ -62,7 +62,7 @@ class MetricTracker(Copyable):
 
     def _rebuild(self, metrics, maximize, is_single):
         self._metrics, self._maximize, self._is_single = metrics, maximize, is_single
-        self._held = classes.MetricTracker(metrics._lend(), maximize, is_single)
+        self._held = call(classes.MetricTracker, metrics._lend(), maximize, is_single)
         self._declared = metrics._declared
 
     def increment(self, label=""):

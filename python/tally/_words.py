@@ -15,6 +15,20 @@ _ALONE = (
     r"single_process_communicator\(\)"
 )
 
+_BOOLEANS = {"true": "True", "false": "False", "none": "None"}
+
+# What an argument was, by LibTorch's name of its type.
+_TYPES = {
+    "str": "a text", "int": "an integer", "float": "a number", "bool": "True or False",
+    "List[str]": "a list of texts", "Optional[float]": "None or a number",
+    "Dict[str, bool]": "a dict of texts with True or False",
+}
+_NOT_CAST = re.compile(
+    r"\w+\(\) Expected a value of type '(.+?)' for argument '_\d+' but instead found type "
+    r"'.*?'\.\nPosition: \d+\nValue: (.*)\nDeclaration: \w+\(__torch__\.torch\.classes\.tally\."
+    r"(\w+) .*", re.DOTALL
+)
+
 # By these, docs/errors.md explains a SyncError.
 _CODES = "Mismatch|PeerFailed|PeerLost|Timeout|GroupBroken|Transport|InvalidUse"
 
@@ -31,6 +45,10 @@ _WORDS = [
         (r"a tally::TextList\b", "a list of texts"),
         (r"\b(?:at|c10|tally)::(?=[A-Z])", ""),
         (r"\binput is \w+::k(\w+)", lambda match: "input is " + _snake(match)),
+        (
+            r"\b([a-z]\w+)=(true|false|none)\b",
+            lambda match: f"{match[1]}={_BOOLEANS[match[2]]}",
+        ),
         (rf"(?<![\w'\"/.])(?:[A-Z]\w*::)?\bk(?!(?:{_CODES})\b)([A-Z][a-z]\w*)", _snake),
     )
 ]
@@ -38,6 +56,9 @@ _WORDS = [
 
 def in_python(text):
     """A message without names that only C++ has."""
+    refused = _NOT_CAST.fullmatch(text)
+    if refused is not None:
+        return f"{refused[3]}: expected {_TYPES.get(refused[1], refused[1])}, got {refused[2]}"
     for pattern, words in _WORDS:
         text = pattern.sub(words, text)
     return text
@@ -49,6 +70,24 @@ def reworded(error):
     words = in_python(text)
     if words != text:
         error.args = (words,)
+    return error
+
+
+def _shown(value):
+    return repr(value.tolist() if hasattr(value, "tolist") else value)
+
+
+def reworded_option(error, name, given):
+    """The same error of a constructor; `given` are options by name, as the user wrote them."""
+    reworded(error)
+    refused = re.fullmatch(
+        rf"({name}: option '(\w+)': )expected (.*), got (.*)", str(error), re.DOTALL
+    )
+    if refused is not None and refused[2] in given:
+        expected = re.sub(
+            r"^none\b|\b(true|false)\b", lambda match: _BOOLEANS[match[0]], refused[3]
+        )
+        error.args = (f"{refused[1]}expected {expected}, got {_shown(given[refused[2]])}",)
     return error
 
 

@@ -10,7 +10,7 @@ import collections
 import torch
 from torch import Tensor
 
-from tally import _metric
+from tally import _metric, _words
 from tally._library import LOSSES, classes, functions
 from tally._options import bind, signature_of, text_of, value_of
 from tally._ranks import boxed, over_ranks
@@ -73,9 +73,12 @@ class Loss(torch.nn.Module):
         fields = self.__dict__
         fields["_given"] = given
         texts = {k: _text(v) for k, v in given.items() if k not in (*_EXTRA, "weight_fn")}
-        fields["_held"] = classes.Loss(
-            self._entry["name"], texts, boxed(given.get("process_group")), given.get("timeout")
-        )
+        group = boxed(given.get("process_group"))
+        name = self._entry["name"]
+        try:
+            fields["_held"] = classes.Loss(name, texts, group, given.get("timeout"))
+        except _words.REFUSED as error:
+            raise _words.reworded_option(error, name, given)
         for name, tensor in self._held.parameters().items():
             tensor._is_param = True
             owner, leaf = self._owner(name)
@@ -247,8 +250,8 @@ class MetricLoss(torch.nn.Module):
         fields = self.__dict__
         fields["_given"] = options
         gradient_flow, process_group, timeout, accumulate = options
-        fields["_held"] = classes.MetricLoss(
-            metric._lend(), gradient_flow, boxed(process_group), timeout, accumulate
+        fields["_held"] = _words.call(
+            classes.MetricLoss, metric._lend(), gradient_flow, boxed(process_group), timeout, accumulate
         )
         held = metric._held.with_object(self._held.metric())
         held.options["dist_sync_on_step"] = True

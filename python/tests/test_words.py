@@ -1,5 +1,7 @@
 """Messages of the library say what Python calls things."""
 
+import re
+
 import pytest
 import torch
 
@@ -36,6 +38,110 @@ def test_types():
         tally.BLEUScore().update([[1.0]], [["a"]])
     with pytest.raises(TypeError, match="expected target to be lists of texts, got a tensor$"):
         torchmetrics.text.BLEUScore().update([], [[[]]])
+
+
+METRIC = tally.MeanMetric()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: tally.BinaryAUROC(thresholds=True),
+            r"BinaryAUROC: option 'thresholds': expected None, an integer, or a list such as "
+            r"\[0.1, 0.9\], got True$",
+        ),
+        (
+            lambda: tally.MulticlassAccuracy(num_classes=None),
+            "MulticlassAccuracy: option 'num_classes': expected an integer, got None$",
+        ),
+        (
+            lambda: tally.MulticlassAccuracy(num_classes=3, average="none of them"),
+            "expected one of micro, macro, weighted, none, got 'none of them'$",
+        ),
+        (
+            lambda: tally.SacreBLEUScore(smooth_method=torch.ones(2)),
+            r"SacreBLEUScore: option 'smooth_method': expected one of .*, got \[1.0, 1.0\]$",
+        ),
+        (
+            lambda: tally.BinaryAccuracy(threshold=2),
+            r'expected threshold in \[0, 1\], got 2 \(input is "scores" for scores of any kind\)$',
+        ),
+        (lambda: tally.RetrievalAUROC(condensed=True), "with condensed=True$"),
+        (
+            lambda: tally.Metric("BinaryAUROC(thresholds=x)"),  # in the words of texts
+            "expected none, an integer, or a list such as .*, got 'x'$",
+        ),
+        (lambda: tally.Metric(3), "Metric: expected the text of a metric, got 3$"),
+        (lambda: tally.BootStrapper(None), "option 'metric': expected a metric, got None$"),
+        (
+            lambda: tally.MultitaskWrapper({"age": 3}),
+            "MultitaskWrapper: option 'tasks': expected metrics by name: .*, got 3$",
+        ),
+        (
+            lambda: tally.MeanMetric(nan_policy=None),
+            "MeanMetric: option 'nan_policy': expected a text, got None$",
+        ),
+        (
+            lambda: tally.MetricCollection(METRIC, sync_on_compute="no"),
+            "MetricCollection: option 'sync_on_compute': expected True or False, got 'no'$",
+        ),
+        (
+            lambda: tally.MeanMetric(timeout=True),
+            "MeanMetric: option 'timeout': expected None or a number of seconds, got True$",
+        ),
+        (
+            lambda: tally.MetricCollection({1: METRIC}),
+            "expected a text as the name of a metric, got 1$",
+        ),
+        (lambda: tally.MetricCollection(METRIC, prefix=3), "MetricCollection: expected a text, got 3$"),
+        (lambda: tally.SlicedMetric({1: METRIC}), "SlicedMetric: expected a text, got 1$"),
+        (
+            lambda: tally.SlicedMetric(METRIC, max_slices="x"),
+            "SlicedMetric: expected an integer, got 'x'$",
+        ),
+        (lambda: tally.IntervalMetric(METRIC, seed="x"), "expected an integer, got 'x'$"),
+        (lambda: tally.MetricLogger(run=None), "MetricLogger: expected a text, got None$"),
+        (
+            lambda: tally.losses.FocalLoss(mode="multiclass", alpha=0.5),
+            'FocalLoss: expected class_weights instead of alpha with "multiclass"$',
+        ),
+        (
+            lambda: tally.losses.LFQ(dim=2, num_codebooks=5, keep_num_codebooks_dim=False),
+            "'keep_num_codebooks_dim': expected True with 5 codebooks, got False$",
+        ),
+        (lambda: tally.losses.ClipLoss(timeout="x"), "expected None or a number, got 'x'$"),
+        (
+            lambda: torchmetrics.classification.BinaryAccuracy(threshold=2.0),
+            r"Expected argument `threshold` to be a float in the \[0,1\] range, but got 2.0",
+        ),
+    ],
+)
+def test_constructors(make, message):
+    with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
+        make()
+
+
+# Options, some of them wrong, for any class.
+VALUES = (None, True, -1, 2, 1.5, "x", [], [2.0, -1.0], ["a"])
+FOREIGN = re.compile(r"::|\bk[A-Z][a-z]|Options\(\)|\.cc\b|__torch__|=(true|false|none)\b|'none'|'true'")
+
+
+@pytest.mark.parametrize("domain", sorted({each["domain"] for each in tally._METRICS.values()}))
+def test_constructors_of_all_classes(domain):
+    for name, entry in tally._METRICS.items():
+        if entry["domain"] != domain:
+            continue
+        needed = {
+            option["name"]: METRIC if option["expected"].startswith("a metric") else 2
+            for option in entry["options"] if option["is_required"]
+        }
+        for option in entry["options"]:
+            for value in VALUES:
+                try:
+                    getattr(tally, name)(**{**needed, option["name"]: value})
+                except (ValueError, TypeError, RuntimeError) as error:
+                    assert not FOREIGN.search(str(error)), str(error)
 
 
 @pytest.mark.parametrize(
