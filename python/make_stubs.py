@@ -670,6 +670,7 @@ class Correction:
     reason: str
     tool: str
     command: str
+    also: Correction | None = ...
 
 class TallyCorrectionWarning(UserWarning): ...
 
