@@ -1009,6 +1009,8 @@ set(TALLY_LOSSES_SOURCES
     losses/boxes/box_overlap_loss.cc
     losses/calibration/confidence_losses.cc
     losses/calibration/cross_entropy_loss.cc
+    losses/calibration/entropy.cc
+    losses/calibration/entropy_kernels.cc
     losses/check_distributed_gradients.cc
     losses/codebook/code_functions.cc
     losses/codebook/code_vectors.cc
@@ -1054,6 +1056,7 @@ set(TALLY_LOSSES_SOURCES
 
 set(TALLY_LOSSES_SINGLE_SOURCES
     losses/boxes/box_overlap_loss.cc
+    losses/calibration/entropy_kernels.cc
     losses/codebook/nearest_kernels.cc
     losses/common/same_label_kernels.cc
     losses/common/sigmoid_kernels.cc

@@ -10,6 +10,7 @@
 
 #include "tally/losses/common/all_rows.h"
 #include "tally/losses/common/label_inputs.h"
+#include "tally/losses/common/labeled_positions.h"
 #include "tally/losses/common/loss_call.h"
 #include "tally/losses/common/shape_text.h"
 #include "tally/sync/autograd.h"
@@ -57,6 +58,30 @@ void check_labels(const std::string& loss, LabelMode mode,
   TORCH_CHECK_VALUE(!ignore_index || !multiclass || is_classes, loss,
                     ": expected target of size ", at::IntArrayRef(classes),
                     " with ignore_index, got ", target.sizes());
+}
+
+void refuse_label(const std::string& loss, const LabeledPositions& input,
+                  double value) {
+  const std::string also =
+      input.ignore_index ? c10::str(" or ", *input.ignore_index) : "";
+  TORCH_CHECK_VALUE(!input.index(), loss,
+                    ": expected target to be a class below ",
+                    input.preds.size(1), also, ", got ", value);
+  TORCH_CHECK_VALUE(false, loss, ": expected target in [0, 1]", also, ", got ",
+                    value);
+}
+
+void check_label_values(const std::string& loss,
+                        const LabeledPositions& input) {
+  at::Tensor target = input.target.detach();
+  if (input.ignore_index)
+    target = target.masked_select(target.ne(*input.ignore_index));
+  if (target.numel() == 0) return;
+  const double largest =
+      input.index() ? static_cast<double>(input.preds.size(1) - 1) : 1;
+  const at::Tensor wrong = target.masked_select(
+      target.ge(0).logical_and(target.le(largest)).logical_not());
+  if (wrong.numel() > 0) refuse_label(loss, input, wrong[0].item<double>());
 }
 
 at::Tensor all_rows(const sync::Call& call, const RankRows& rows,

@@ -63,6 +63,17 @@ HWY_INLINE Vector<T> exp_up_to_one(const Vector<T> x) {
   return exp_up_to_one(Tag<T>(), x, T());
 }
 
+// The same where some processors' minimum and maximum drop NaN.
+template <class T>
+HWY_INLINE Vector<T> exp_or_nan(const Vector<T> x) {
+  return hn::IfThenElse(hn::IsNaN(x), x, exp_up_to_one<T>(x));
+}
+
+template <class T>
+std::int64_t lanes() {
+  return static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
+}
+
 // log(1 + e) for e from 0 to 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V log1p_of_part(const D d, const V e, float /*type*/) {

@@ -2,24 +2,17 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
-#include <optional>
-
+#include "tally/losses/common/labeled_positions.h"
 #include "tally/losses/soft_counts/soft_counts_kernels.h"
 #include "tally/sync/agree.h"
 
 namespace tally::losses::internal {
 
 /// Scores and labels of this rank.
-struct SoftCountsInput {
-  at::Tensor preds;   ///< [N, C, P], float32 or float64
-  at::Tensor target;  ///< [N, P] of classes, or [N, C, P] of labels
+struct SoftCountsInput : LabeledPositions {
   Activation activation;
   bool soft_labels;  ///< min(p, y) instead of p * y; alike for classes
   bool by_sample;    ///< a group for each sample, otherwise one for all
-  std::optional<std::int64_t> ignore_index;
-
-  bool index() const { return target.dim() == 2; }
 };
 
 /// The sums over positions of p * y, p, y and 1 for each class: [groups,

@@ -10,18 +10,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace tally::losses::internal::HWY_NAMESPACE {
 
-template <class T>
-std::int64_t lanes() {
-  return static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
-}
-
-// exp(x) for x up to 0, and NaN for NaN, which some processors' minimum and
-// maximum drop.
-template <class T>
-HWY_INLINE Vector<T> exp_or_nan(Vector<T> x) {
-  return hn::IfThenElse(hn::IsNaN(x), x, exp_up_to_one<T>(x));
-}
-
 // The probabilities of `lanes` positions from i on.
 template <class T>
 HWY_INLINE void softmax(const ScoreBlock<T>& b, std::int64_t i) {
@@ -60,12 +48,12 @@ HWY_INLINE void sigmoid(const ScoreBlock<T>& b, std::int64_t i) {
 }
 
 template <class T>
-void fill_probabilities(const ScoreBlock<T>& b) {
+void fill_probabilities(const ScoreBlock<T>& b, const ScoreRule& rule) {
   const Tag<T> d;
   for (std::int64_t i = 0; i < b.size; i += lanes<T>()) {
-    if (b.activation == Activation::kSoftmax) {
+    if (rule.activation == Activation::kSoftmax) {
       softmax(b, i);
-    } else if (b.activation == Activation::kSigmoid) {
+    } else if (rule.activation == Activation::kSigmoid) {
       sigmoid(b, i);
     } else {
       for (std::int64_t c = 0; c < b.classes; ++c) {
@@ -95,9 +83,9 @@ struct Label {
 };
 
 template <class T, bool kIndex, bool kMin>
-void add_counts(const ScoreBlock<T>& b, double* sums) {
+void add_counts(const ScoreBlock<T>& b, const ScoreRule& rule, double* sums) {
   const Tag<T> d;
-  fill_probabilities(b);
+  fill_probabilities(b, rule);
   for (std::int64_t c = 0; c < b.classes; ++c) {
     Vector<T> both = hn::Zero(d), preds = both, target = both, count = both;
     for (std::int64_t i = 0; i < b.size; i += lanes<T>()) {
@@ -136,13 +124,13 @@ HWY_INLINE Vector<T> slope(const ScoreBlock<T>& b, const T* both,
 }
 
 template <class T, bool kIndex, bool kMin>
-void gradients_of(const ScoreBlock<T>& b, const T* both, const T* preds,
-                  T* gradients, std::int64_t stride) {
+void gradients_of(const ScoreBlock<T>& b, const ScoreRule& rule, const T* both,
+                  const T* preds, T* gradients, std::int64_t stride) {
   const Tag<T> d;
-  fill_probabilities(b);
+  fill_probabilities(b, rule);
   for (std::int64_t i = 0; i < b.size; i += lanes<T>()) {
     Vector<T> mean = hn::Zero(d);
-    if (b.activation == Activation::kSoftmax) {
+    if (rule.activation == Activation::kSoftmax) {
       for (std::int64_t c = 0; c < b.classes; ++c) {
         mean = hn::MulAdd(hn::LoadU(d, b.probabilities + c * b.size + i),
                           slope<T, kIndex, kMin>(b, both, preds, c, i), mean);
@@ -151,9 +139,9 @@ void gradients_of(const ScoreBlock<T>& b, const T* both, const T* preds,
     for (std::int64_t c = 0; c < b.classes; ++c) {
       const Vector<T> p = hn::LoadU(d, b.probabilities + c * b.size + i);
       Vector<T> gradient = slope<T, kIndex, kMin>(b, both, preds, c, i);
-      if (b.activation == Activation::kSoftmax) {
+      if (rule.activation == Activation::kSoftmax) {
         gradient = hn::Mul(p, hn::Sub(gradient, mean));
-      } else if (b.activation == Activation::kSigmoid) {
+      } else if (rule.activation == Activation::kSigmoid) {
         gradient = hn::Mul(gradient, hn::Mul(p, hn::Sub(hn::Set(d, T(1)), p)));
       }
       // Also if the score is NaN where nothing counts.
@@ -165,36 +153,44 @@ void gradients_of(const ScoreBlock<T>& b, const T* both, const T* preds,
 }
 
 template <class T>
-void add_any(const ScoreBlock<T>& b, double* sums) {
+void add_any(const ScoreBlock<T>& b, const ScoreRule& rule, double* sums) {
   // A class is there or not: the product of labels is their minimum.
-  if (b.index) return add_counts<T, true, false>(b, sums);
-  if (b.soft_labels) return add_counts<T, false, true>(b, sums);
-  add_counts<T, false, false>(b, sums);
+  if (b.index) return add_counts<T, true, false>(b, rule, sums);
+  if (rule.soft_labels) return add_counts<T, false, true>(b, rule, sums);
+  add_counts<T, false, false>(b, rule, sums);
 }
 
 template <class T>
-void gradients_of_any(const ScoreBlock<T>& b, const T* both, const T* preds,
-                      T* gradients, std::int64_t stride) {
+void gradients_of_any(const ScoreBlock<T>& b, const ScoreRule& rule,
+                      const T* both, const T* preds, T* gradients,
+                      std::int64_t stride) {
   if (b.index) {
-    gradients_of<T, true, false>(b, both, preds, gradients, stride);
-  } else if (b.soft_labels) {
-    gradients_of<T, false, true>(b, both, preds, gradients, stride);
+    gradients_of<T, true, false>(b, rule, both, preds, gradients, stride);
+  } else if (rule.soft_labels) {
+    gradients_of<T, false, true>(b, rule, both, preds, gradients, stride);
   } else {
-    gradients_of<T, false, false>(b, both, preds, gradients, stride);
+    gradients_of<T, false, false>(b, rule, both, preds, gradients, stride);
   }
 }
 
 // One function for each type, as dispatch needs.
-void counts_f32(const ScoreBlock<float>& b, double* sums) { add_any(b, sums); }
-void counts_f64(const ScoreBlock<double>& b, double* sums) { add_any(b, sums); }
-void gradients_f32(const ScoreBlock<float>& b, const float* both,
-                   const float* preds, float* gradients, std::int64_t stride) {
-  gradients_of_any(b, both, preds, gradients, stride);
+void counts_f32(const ScoreBlock<float>& b, const ScoreRule& rule,
+                double* sums) {
+  add_any(b, rule, sums);
 }
-void gradients_f64(const ScoreBlock<double>& b, const double* both,
-                   const double* preds, double* gradients,
+void counts_f64(const ScoreBlock<double>& b, const ScoreRule& rule,
+                double* sums) {
+  add_any(b, rule, sums);
+}
+void gradients_f32(const ScoreBlock<float>& b, const ScoreRule& rule,
+                   const float* both, const float* preds, float* gradients,
                    std::int64_t stride) {
-  gradients_of_any(b, both, preds, gradients, stride);
+  gradients_of_any(b, rule, both, preds, gradients, stride);
+}
+void gradients_f64(const ScoreBlock<double>& b, const ScoreRule& rule,
+                   const double* both, const double* preds, double* gradients,
+                   std::int64_t stride) {
+  gradients_of_any(b, rule, both, preds, gradients, stride);
 }
 
 }  // namespace tally::losses::internal::HWY_NAMESPACE
@@ -208,21 +204,26 @@ HWY_EXPORT(counts_f64);
 HWY_EXPORT(gradients_f32);
 HWY_EXPORT(gradients_f64);
 
-void add_soft_counts(const ScoreBlock<float>& block, double* sums) {
-  HWY_DYNAMIC_DISPATCH(counts_f32)(block, sums);
+void add_soft_counts(const ScoreBlock<float>& block, const ScoreRule& rule,
+                     double* sums) {
+  HWY_DYNAMIC_DISPATCH(counts_f32)(block, rule, sums);
 }
-void add_soft_counts(const ScoreBlock<double>& block, double* sums) {
-  HWY_DYNAMIC_DISPATCH(counts_f64)(block, sums);
+void add_soft_counts(const ScoreBlock<double>& block, const ScoreRule& rule,
+                     double* sums) {
+  HWY_DYNAMIC_DISPATCH(counts_f64)(block, rule, sums);
 }
-void soft_count_gradients(const ScoreBlock<float>& block, const float* both,
-                          const float* preds, float* gradients,
-                          std::int64_t stride) {
-  HWY_DYNAMIC_DISPATCH(gradients_f32)(block, both, preds, gradients, stride);
+void soft_count_gradients(const ScoreBlock<float>& block, const ScoreRule& rule,
+                          const float* both, const float* preds,
+                          float* gradients, std::int64_t stride) {
+  HWY_DYNAMIC_DISPATCH(gradients_f32)
+  (block, rule, both, preds, gradients, stride);
 }
-void soft_count_gradients(const ScoreBlock<double>& block, const double* both,
+void soft_count_gradients(const ScoreBlock<double>& block,
+                          const ScoreRule& rule, const double* both,
                           const double* preds, double* gradients,
                           std::int64_t stride) {
-  HWY_DYNAMIC_DISPATCH(gradients_f64)(block, both, preds, gradients, stride);
+  HWY_DYNAMIC_DISPATCH(gradients_f64)
+  (block, rule, both, preds, gradients, stride);
 }
 
 }  // namespace tally::losses::internal

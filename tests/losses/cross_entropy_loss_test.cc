@@ -1,6 +1,11 @@
 #include "tally/losses/calibration/cross_entropy_loss.h"
 
+#include <ATen/Parallel.h>
+#include <ATen/core/Reduction.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -120,6 +125,105 @@ TEST(CrossEntropyLossTest, TakeEveryFloatingDtype) {
     EXPECT_NEAR(loss.item<double>(), expected, 1e-6);
     loss.backward();
     EXPECT_EQ(narrow.grad().scalar_type(), dtype);
+  }
+}
+
+// Value and gradient are those of LibTorch's function.
+void expect_like(const Loss& loss, const Loss& expected, const at::Tensor& x,
+                 const at::Tensor& y) {
+  const bool narrow = x.scalar_type() == at::kFloat;
+  const Tolerance tolerance =
+      narrow ? Tolerance{1e-5, 1e-7} : Tolerance{1e-10, 1e-14};
+  Tensors values, gradients;
+  for (const Loss& each : {loss, expected}) {
+    at::Tensor leaf = x.detach();
+    leaf.requires_grad_();
+    values.push_back(each(leaf, y));
+    values.back().backward();
+    gradients.push_back(leaf.grad());
+  }
+  EXPECT_TRUE(near(values[0].detach(), values[1].detach(), tolerance));
+  EXPECT_TRUE(near(gradients[0], gradients[1], tolerance));
+}
+
+TEST(CrossEntropyLossTest, AreLibTorchsOfEveryLayout) {
+  // Rows of classes, planes of several blocks, and more classes than a block.
+  for (const std::vector<std::int64_t>& sizes :
+       {std::vector<std::int64_t>{33, 3}, {3, 3, 70, 90}, {5, 3, 7, 1}}) {
+    std::vector<std::int64_t> of_target = sizes;
+    of_target.erase(of_target.begin() + 1);
+    const at::Tensor y = labels_of(of_target, 3);
+    const at::Tensor weights = at::tensor({0.2, 3.0, 1.0}, at::kDouble);
+    for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+      at::Tensor x = normal_rows({y.numel(), 3}, 5).to(dtype);
+      for (int layout = 0; layout < 2; ++layout) {
+        x = layout == 0 ? x.reshape(sizes)
+                        : x.transpose(1, -1).contiguous().transpose(1, -1);
+        SCOPED_TRACE(c10::str(x.toString(), ' ', x.sizes(), x.strides()));
+        for (const double smoothing : {0.0, 0.1}) {
+          expect_like(
+              cross_entropy({{"class_weights", "[0.2, 3, 1]"},
+                             {"label_smoothing", std::to_string(smoothing)},
+                             {"ignore_index", "2"}}),
+              [&](const at::Tensor& scores, const at::Tensor& target) {
+                return at::cross_entropy_loss(scores, target, weights.to(dtype),
+                                              at::Reduction::Mean, 2,
+                                              smoothing);
+              },
+              x, y);
+        }
+        expect_like(
+            cross_entropy({{"mode", "multilabel"}}),
+            [](const at::Tensor& scores, const at::Tensor& target) {
+              return at::binary_cross_entropy_with_logits(scores, target);
+            },
+            x, x.detach().sin().square());
+      }
+    }
+  }
+}
+
+TEST(CrossEntropyLossTest, SmallLossesKeepTheirDigits) {
+  at::Tensor x = at::tensor({20.0f, 0.0f, 0.0f}).view({1, 3});
+  x.requires_grad_();
+  const at::Tensor loss = functional::cross_entropy_loss(x, at::tensor({0}));
+  const double expected = std::log1p(2 * std::exp(-20.0));
+  EXPECT_NEAR(loss.item<double>(), expected, 1e-6 * expected);
+  loss.backward();
+  EXPECT_NEAR(x.grad()[0][0].item<double>(), -expected, 1e-6 * expected);
+}
+
+TEST(CrossEntropyLossTest, DoNotDependOnThreads) {
+  const at::Tensor x = normal_rows({20000, 7}, 2).to(at::kFloat);
+  const at::Tensor y = labels_of({20000}, 7);
+  const int before = at::get_num_threads();
+  Tensors values;
+  for (const int threads : {1, 2, 3}) {
+    at::set_num_threads(threads);
+    at::Tensor leaf = x.detach();
+    leaf.requires_grad_();
+    const at::Tensor loss = focal({})(leaf, y);
+    loss.backward();
+    values.push_back(at::cat({loss.detach().view({1}), leaf.grad().flatten()}));
+  }
+  at::set_num_threads(before);
+  EXPECT_TRUE(values[0].equal(values[1]));
+  EXPECT_TRUE(values[0].equal(values[2]));
+}
+
+TEST(CrossEntropyLossTest, RefuseATargetThatWasChanged) {
+  at::Tensor x = normal_rows({4, 3}, 1).requires_grad_();
+  const at::Tensor y = labels_of({4}, 3).clone();
+  const at::Tensor loss = functional::cross_entropy_loss(x, y);
+  y.zero_();
+  try {
+    loss.backward();
+    ADD_FAILURE() << "no error";
+  } catch (const c10::Error& error) {
+    EXPECT_NE(std::string(error.what_without_backtrace())
+                  .find("GlobalCrossEntropyLoss: target, which the backward "
+                        "pass needs, was changed in place"),
+              std::string::npos);
   }
 }
 
