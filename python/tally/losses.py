@@ -29,6 +29,12 @@ ClipLogits = _output_class("ClipLogits", ["per_image", "per_text"])
 
 def _bind_inputs(entry, inputs, named):
     """Tensors in the order of the loss, None where left out."""
+    if not named and len(inputs) == len(entry["inputs"]):
+        for value in inputs:
+            if not isinstance(value, Tensor):
+                break
+        else:
+            return list(inputs)
     names = [name.rstrip("?") for name in entry["inputs"]]
     if len(inputs) > len(names):
         raise TypeError(
@@ -84,6 +90,9 @@ class Loss(torch.nn.Module):
             owner, leaf = self._owner(name)
             owner.register_parameter(leaf, tensor)
         self._take_buffers()
+        # Those of others are none, and stay so.
+        fields["_has_buffers"] = bool(self._buffers) or self._entry["name"] == "NTXentLoss"
+        fields["_held_trains"] = None
 
     def _owner(self, name):
         *path, leaf = name.split(".")
@@ -103,7 +112,11 @@ class Loss(torch.nn.Module):
 
     def _call(self, call, inputs, named):
         held = self._held
-        held.train(self.training)
+        if self._held_trains is not self.training:
+            held.train(self.training)
+            self._held_trains = self.training
+        if not self._has_buffers:
+            return over_ranks(call, _bind_inputs(self._entry, inputs, named))
         if self._buffers:
             held.set_buffers(dict(self._buffers))
         try:
