@@ -67,8 +67,8 @@ def torchmetrics_classes() -> dict[str, type]:
 
 
 def _as_torchmetrics(name: str) -> Callable[[Any, Any], Any]:
-    from tally.compat.torchmetrics import _table
-    return _table.RESULTS.get(name, _table.parts)
+    from tally.compat.torchmetrics import _results
+    return _results.RESULTS.get(name, _results.parts)
 
 
 def torchmetrics_case(
