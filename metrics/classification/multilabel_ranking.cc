@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <vector>
 
 #include "tally/metrics/classification/inputs/value_checks.h"
+#include "tally/metrics/classification/kernels/score_kernels.h"
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
 
@@ -40,14 +43,87 @@ void MultilabelRankingOptions::validate(const char* metric) const {
                     num_labels_);
 }
 
-// Of one sample: the scores of its positives, ascending, and for each of them
-// how many negatives have a higher or equal score, but not as high a one as
-// the next positive.
-struct MultilabelRanking::Buffers {
-  std::vector<double> positives;
-  std::vector<double> negatives;
-  std::vector<std::int64_t> above;
+// Scores of one sample, in memory that is NaN behind them for whole vectors.
+template <class Score>
+class MultilabelRanking::Scores {
+ public:
+  explicit Scores(std::int64_t most)
+      : memory_(static_cast<std::size_t>(most + kPadding)) {}
+
+  Score* begin() { return memory_.data(); }
+  Score* end() { return begin() + size; }
+  Score operator[](std::int64_t i) const { return memory_[i]; }
+
+  // Adds to counts[i] how many of these are at least cuts[i].
+  void count_above(const Scores& cuts, std::vector<std::int64_t>& counts) {
+    counts.assign(static_cast<std::size_t>(cuts.size), 0);
+    const std::int64_t whole = (size + kPadding - 1) / kPadding * kPadding;
+    std::fill(end(), begin() + whole, std::numeric_limits<Score>::quiet_NaN());
+    classification::count_at_least(begin(), whole, cuts.memory_.data(),
+                                   cuts.size, counts.data());
+  }
+
+  std::int64_t size = 0;
+
+ private:
+  static constexpr std::int64_t kPadding = 16;
+  std::vector<Score> memory_;
 };
+
+// Of one sample: the scores of its positives, and at each of the ranks of these
+// from the highest on, which equal ones share, how many there are, and how many
+// negatives have a score as high.
+template <class Score>
+struct MultilabelRanking::Buffers {
+  explicit Buffers(std::int64_t most) : positives(most), negatives(most) {}
+
+  Scores<Score> positives;
+  Scores<Score> negatives;
+  std::vector<std::int64_t> ranks;
+  std::vector<std::int64_t> above;
+  std::vector<Place> places;
+
+  void rank();
+
+ private:
+  void rank_by_counting();
+  void rank_by_sorting();
+};
+
+template <class Score>
+void MultilabelRanking::Buffers<Score>::rank() {
+  // With more, the time that counting takes grows with their square.
+  constexpr std::int64_t kMostCounted = 256;
+  places.assign(static_cast<std::size_t>(positives.size), {});
+  positives.size <= kMostCounted ? rank_by_counting() : rank_by_sorting();
+}
+
+template <class Score>
+void MultilabelRanking::Buffers<Score>::rank_by_counting() {
+  positives.count_above(positives, ranks);
+  negatives.count_above(positives, above);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    Place& place = places[ranks[i] - 1];
+    ++place.ties;
+    place.wrong = above[i];
+  }
+}
+
+template <class Score>
+void MultilabelRanking::Buffers<Score>::rank_by_sorting() {
+  std::sort(positives.begin(), positives.end(), std::greater<>());
+  std::sort(negatives.begin(), negatives.end(), std::greater<>());
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < positives.size; ++i) {
+    std::int64_t last = i;
+    while (last + 1 < positives.size && positives[last + 1] == positives[i]) {
+      ++last;
+    }
+    while (wrong < negatives.size && negatives[wrong] >= positives[i]) ++wrong;
+    places[last] = {last - i + 1, wrong};
+    i = last;
+  }
+}
 
 MultilabelRanking::MultilabelRanking(const Options& options,
                                      const MetricOptions& metric_options)
@@ -92,10 +168,12 @@ MultilabelRanking::State MultilabelRanking::observe(
 // Whether the sample counts.
 template <class Score, class Label>
 bool MultilabelRanking::split_row(const Score* scores, const Label* labels,
-                                  std::int64_t row, Buffers& buffers) const {
-  buffers.positives.clear();
-  buffers.negatives.clear();
-  bool has_nan = false;
+                                  std::int64_t row, Buffers<Score>& buffers,
+                                  bool& has_nan) const {
+  Score* const positives = buffers.positives.begin();
+  Score* const negatives = buffers.negatives.begin();
+  std::int64_t positive_count = 0, negative_count = 0;
+  has_nan = false;
   const std::int64_t first = row * num_labels_;
   for (std::int64_t i = first; i < first + num_labels_; ++i) {
     if (ignore_index_ && labels[i] == *ignore_index_) continue;
@@ -107,13 +185,16 @@ bool MultilabelRanking::split_row(const Score* scores, const Label* labels,
         classification::refuse_nan("preds", i);
       has_nan = true;
     }
-    (labels[i] == 1 ? buffers.positives : buffers.negatives)
-        .push_back(scores[i]);
+    // To both, without a jump that no processor can predict.
+    positives[positive_count] = scores[i];
+    negatives[negative_count] = scores[i];
+    const auto label = static_cast<std::int64_t>(labels[i]);
+    positive_count += label;
+    negative_count += 1 - label;
   }
-  if (!has_nan) return true;
-  if (nan_policy_ == NanPolicy::kIgnore) return false;
-  buffers.positives.assign(1, internal::kNaN);
-  return true;
+  buffers.positives.size = positive_count;
+  buffers.negatives.size = negative_count;
+  return !has_nan || nan_policy_ != NanPolicy::kIgnore;
 }
 
 template <class Score, class Label>
@@ -121,53 +202,43 @@ MultilabelRanking::State MultilabelRanking::add_rows(const Score* scores,
                                                      const Label* labels,
                                                      const double* weights,
                                                      std::int64_t rows) const {
-  Buffers buffers;
-  auto& [positives, negatives, above] = buffers;
+  Buffers<Score> buffers(num_labels_);
   double coverage = 0;
   double precision = 0;
   double loss = 0;
   double total = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
-    if (!split_row(scores, labels, row, buffers)) continue;
+    bool has_nan;
+    if (!split_row(scores, labels, row, buffers, has_nan)) continue;
     const double weight = weights == nullptr ? 1 : weights[row];
     total += weight;
-    if (positives.empty()) {
+    if (has_nan) {
+      coverage = precision = loss = internal::kNaN;
+      continue;
+    }
+    if (buffers.positives.size == 0) {
       precision += weight;
       continue;
     }
-    if (std::isnan(positives.front())) {
-      coverage = precision = loss = positives.front();
-      continue;
-    }
-    std::sort(positives.begin(), positives.end());
-    above.assign(positives.size(), 0);
-    for (const double score : negatives) {
-      const auto place =
-          std::upper_bound(positives.begin(), positives.end(), score);
-      if (place != positives.begin()) ++above[place - positives.begin() - 1];
-    }
-    const auto count = static_cast<double>(positives.size());
+    buffers.rank();
+    const auto count = static_cast<double>(buffers.positives.size);
     double wrong = 0;  // negatives at or above the positive
     double pairs = 0;
     double shares = 0;
-    std::size_t end = positives.size();
-    while (end > 0) {
-      // Equal positives share their rank.
-      std::size_t begin = end;
-      while (begin > 0 && positives[begin - 1] == positives[end - 1]) {
-        wrong += static_cast<double>(above[--begin]);
-      }
-      const auto ties = static_cast<double>(end - begin);
-      const auto as_high = count - static_cast<double>(begin);
+    double as_high = 0;
+    for (const Place& place : buffers.places) {
+      as_high += 1;
+      if (place.ties == 0) continue;
+      const auto ties = static_cast<double>(place.ties);
+      wrong = static_cast<double>(place.wrong);
       shares += ties * (as_high / (as_high + wrong));
       pairs += ties * wrong;
-      end = begin;
     }
     coverage += weight * (count + wrong);
     precision += weight * (shares / count);
-    if (!negatives.empty()) {
-      loss +=
-          weight * (pairs / (count * static_cast<double>(negatives.size())));
+    if (buffers.negatives.size > 0) {
+      loss += weight *
+              (pairs / (count * static_cast<double>(buffers.negatives.size)));
     }
   }
   return {Number(coverage), Number(precision), Number(loss), Number(total)};

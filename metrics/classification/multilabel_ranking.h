@@ -67,13 +67,20 @@ class MultilabelRanking {
                 const at::Tensor& weight = {}) const;
 
  private:
+  struct Place {
+    std::int64_t ties = 0;
+    std::int64_t wrong = 0;
+  };
+  template <class Score>
+  class Scores;
+  template <class Score>
   struct Buffers;
   template <class Score, class Label>
   State add_rows(const Score* scores, const Label* labels,
                  const double* weights, std::int64_t rows) const;
   template <class Score, class Label>
   bool split_row(const Score* scores, const Label* labels, std::int64_t row,
-                 Buffers& buffers) const;
+                 Buffers<Score>& buffers, bool& has_nan) const;
 
   std::int64_t num_labels_;
   std::optional<std::int64_t> ignore_index_;

@@ -200,6 +200,23 @@ BinaryExcessErrors::State BinaryExcessErrors::observe(
   const auto probabilities = [=](const at::Tensor& scores) {
     return logits ? scores.sigmoid() : scores;
   };
+  classification::check_binary_scores(preds, target);
+  classification::check_loss_weight(weight, target);
+  if (classification::are_plain(preds, target, weight)) {
+    classification::BinaryRules all = rules_;
+    all.nan_policy = NanPolicy::kPropagate;
+    double excess = 0, variance = 0;
+    classification::for_each_element_loss(
+        classification::BinaryBatch(all, preds, target), weight,
+        rules_.nan_policy,
+        [=](double score, bool) { return probability(score); },
+        [&](std::int64_t, double p, double own_weight, bool is_one) {
+          const double slope = 1 - 2 * p;
+          excess += own_weight * ((static_cast<double>(is_one) - p) * slope);
+          variance += own_weight * own_weight * (slope * slope * p * (1 - p));
+        });
+    return {Number(excess), Number(variance)};
+  }
   const auto excess = classification::sum_binary_losses(
       rules_, preds, target, weight,
       [=](double score, bool is_one) {

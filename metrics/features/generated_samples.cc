@@ -9,6 +9,7 @@
 
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/hash.h"
+#include "tally/metrics/common/logit_kernels.h"
 #include "tally/metrics/features/frechet_inception_distance.h"
 #include "tally/metrics/features/improved_precision_recall.h"
 #include "tally/metrics/features/inception_score.h"
@@ -24,6 +25,7 @@
 namespace tally {
 namespace {
 
+namespace classification = internal::classification;
 namespace features = internal::features;
 using features::Neighborhoods;
 using features::Points;
@@ -73,24 +75,25 @@ at::Tensor chosen(const features::OrderedRows& samples, std::uint64_t key,
 double inception_score(const double* logits, std::int64_t count,
                        std::int64_t classes) {
   std::vector<double> means(static_cast<std::size_t>(classes));
+  std::vector<double> from_most(means.size());
   std::vector<double> exponentials(means.size());
   const auto samples = static_cast<double>(count);
   double information = 0;  // the mean of sum p log p
   for (std::int64_t i = 0; i < count; ++i) {
     const double* const row = logits + i * classes;
     const double most = *std::max_element(row, row + classes);
+    for (std::int64_t c = 0; c < classes; ++c) from_most[c] = row[c] - most;
+    classification::exps(from_most.data(), classes, exponentials.data());
     double sum = 0, products = 0;
     for (std::int64_t c = 0; c < classes; ++c) {
-      const double from_most = row[c] - most;
-      const double exponential = std::exp(from_most);
-      exponentials[c] = exponential;
-      sum += exponential;
+      sum += exponentials[c];
       // 0 log 0 is 0; NaN stays.
-      if (exponential != 0) products += exponential * from_most;
+      if (exponentials[c] != 0) products += exponentials[c] * from_most[c];
     }
     information += (products / sum - std::log(sum)) / samples;
+    const double part = 1 / sum / samples;
     for (std::int64_t c = 0; c < classes; ++c) {
-      means[c] += exponentials[c] / sum / samples;
+      means[c] += exponentials[c] * part;
     }
   }
   double of_means = 0;
