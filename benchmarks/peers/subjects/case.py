@@ -76,11 +76,14 @@ def torchmetrics_case(
     *, fast: bool = False, **fields: Any,
 ) -> Case:
     """With the options that the drop-in class gives Tally's; fast: the peer checks nothing."""
+    import tally
+
     real, mine = mirrored()[name]
     options = options or {}
     told = {**options, "validate_args": False} if fast else options
-    # What the drop-in class would be: its options as Tally's.
-    held = mine(**options)._tally
+    # What the drop-in class would be: its options as Tally's. For some it is TorchMetrics'.
+    made = mine(**options)
+    held = made._tally if hasattr(made, "_tally") else getattr(tally, name)(**options)
     return Case(
         name=name, library="TorchMetrics", own=held.clone,
         peer=lambda: real(**told), inputs=inputs,
