@@ -69,8 +69,9 @@ struct GlobalCrossEntropyLossOptions
 /// second-order gradients.
 ///
 /// Throws c10::ValueError for invalid arguments, while the other ranks throw
-/// SyncError kPeerFailed. torch::nn::CrossEntropyLoss, whose divisor for labels
-/// between 0 and 1 is the number of positions.
+/// SyncError kPeerFailed; c10::Error in backward, if target was changed in
+/// place since. torch::nn::CrossEntropyLoss, whose divisor for labels between 0
+/// and 1 is the number of positions.
 ///
 /// Example:
 ///     losses::GlobalCrossEntropyLoss cross_entropy(

@@ -78,12 +78,11 @@ std::pair<at::Tensor, at::Tensor> composite(const EntropyTerms& terms,
   }
   const at::Tensor there =
       (is_index ? counts.unsqueeze(1) : counts).expand_as(x);
-  const at::Tensor weight =
-      terms.class_weights.empty()
-          ? at::ones_like(y)
-          : at::tensor(terms.class_weights, y.options())
-                .view(per_class)
-                .expand_as(y);
+  const at::Tensor weight = terms.class_weights.empty()
+                                ? at::ones_like(y)
+                                : at::tensor(terms.class_weights, y.options())
+                                      .view(per_class)
+                                      .expand_as(y);
   const double smoothing = terms.label_smoothing;
   const at::Tensor zero = at::zeros({}, x.options());
   // What does not count may be NaN.
@@ -206,9 +205,7 @@ class FusedEntropy final : public tally::internal::Fused {
   at::Tensor formula(at::TensorList inputs) const override {
     const AutocastOff as_written;
     check_target();
-    return composite(terms_, inputs[0], target_)
-        .first.mul(factor_)
-        .to(dtype_);
+    return composite(terms_, inputs[0], target_).first.mul(factor_).to(dtype_);
   }
 
  private:

@@ -34,14 +34,12 @@ struct Focal {
     if (gamma == 0) return;
     // Below, the power has no derivative; its factor log p is 0 there.
     const Vector<T> base = hn::Max(rest, hn::Set(d, T(1e-30)));
-    const Vector<T> power =
-        gamma == 2   ? hn::Mul(base, base)
-        : gamma == 1 ? base
-                     : power_of<T>(base, gamma);
+    const Vector<T> power = gamma == 2   ? hn::Mul(base, base)
+                            : gamma == 1 ? base
+                                         : power_of<T>(base, gamma);
     term = hn::Mul(term, power);
-    slope = hn::Mul(
-        hn::MulSub(hn::Mul(hn::Set(d, gamma), log_p), p, base),
-        hn::Div(power, base));
+    slope = hn::Mul(hn::MulSub(hn::Mul(hn::Set(d, gamma), log_p), p, base),
+                    hn::Div(power, base));
   }
 };
 
@@ -77,8 +75,7 @@ struct Softmax {
     }
     others = hn::Add(others, ties);
     total = hn::Add(others, one);
-    log_total = hn::IfThenElse(hn::IsNaN(others), others,
-                               hn::Log1p(d, others));
+    log_total = hn::IfThenElse(hn::IsNaN(others), others, hn::Log1p(d, others));
   }
 
   HWY_INLINE Vector<T> others_than(Vector<T> score, Vector<T> e) const {
@@ -203,10 +200,9 @@ void add_of_softmax(const ScoreBlock<T>& b, const EntropyRule<T>& rule,
     const Softmax<T> softmax(b, i);
     for (std::int64_t c = 0; c < b.classes; ++c) {
       const ClassTarget<T> target(b, rule, c, i);
-      const Focal<T> focal =
-          softmax.focal(hn::LoadU(d, b.scores + c * b.score_stride + i),
-                        hn::LoadU(d, b.probabilities + c * b.size + i),
-                        rule.gamma);
+      const Focal<T> focal = softmax.focal(
+          hn::LoadU(d, b.scores + c * b.score_stride + i),
+          hn::LoadU(d, b.probabilities + c * b.size + i), rule.gamma);
       sums.add(target.counts, hn::Set(d, rule.weights[c]),
                part<T>(target.q, focal.term), target.y);
     }
@@ -222,10 +218,9 @@ void gradients_of_softmax(const ScoreBlock<T>& b, const EntropyRule<T>& rule,
     Vector<T> all = hn::Zero(d);
     for (std::int64_t c = 0; c < b.classes; ++c) {
       const ClassTarget<T> target(b, rule, c, i);
-      const Focal<T> focal =
-          softmax.focal(hn::LoadU(d, b.scores + c * b.score_stride + i),
-                        hn::LoadU(d, b.probabilities + c * b.size + i),
-                        rule.gamma);
+      const Focal<T> focal = softmax.focal(
+          hn::LoadU(d, b.scores + c * b.score_stride + i),
+          hn::LoadU(d, b.probabilities + c * b.size + i), rule.gamma);
       const Vector<T> slope = hn::Mul(hn::Set(d, rule.weights[c] * given),
                                       part<T>(target.q, focal.slope));
       all = hn::Add(all, slope);
@@ -311,22 +306,20 @@ void gradients_of_sigmoids(const ScoreBlock<T>& b, const EntropyRule<T>& rule,
     for (std::int64_t i = 0; i < b.size; i += lanes<T>()) {
       const Sigmoid<T> each(b, rule, c, i);
       const Vector<T> q = each.target.q;
-      const Vector<T> of_1 = hn::Mul(hn::Set(d, rule.of_1),
-                                     part<T>(q, each.of_1.slope));
-      const Vector<T> of_0 = hn::Mul(
-          hn::Set(d, rule.of_0), part<T>(hn::Sub(one, q), each.of_0.slope));
+      const Vector<T> of_1 =
+          hn::Mul(hn::Set(d, rule.of_1), part<T>(q, each.of_1.slope));
+      const Vector<T> of_0 = hn::Mul(hn::Set(d, rule.of_0),
+                                     part<T>(hn::Sub(one, q), each.of_0.slope));
       const Vector<T> slope =
           hn::MulSub(of_1, each.rest, hn::Mul(of_0, each.p));
-      hn::StoreU(
-          hn::IfThenElseZero(each.target.counts, hn::Mul(weight, slope)), d,
-          gradients + c * stride + i);
+      hn::StoreU(hn::IfThenElseZero(each.target.counts, hn::Mul(weight, slope)),
+                 d, gradients + c * stride + i);
     }
   }
 }
 
 template <class T>
-void add_any(const ScoreBlock<T>& b, const EntropyRule<T>& rule,
-             double* sums) {
+void add_any(const ScoreBlock<T>& b, const EntropyRule<T>& rule, double* sums) {
   Sums<T> own;
   if (!rule.softmax) {
     add_of_sigmoids(b, rule, own);

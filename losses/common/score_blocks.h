@@ -37,8 +37,8 @@ class ScoreBlocks {
               index_ ? 0 : target_.stride(1), target_.stride(-1)};
     if (!by_sample) merge_samples();
     const std::int64_t classes = std::max<std::int64_t>(classes_, 1);
-    range_ = std::clamp(padded(kRange / classes), kPositionUnit,
-                        std::int64_t{8192});
+    range_ =
+        std::clamp(padded(kRange / classes), kPositionUnit, std::int64_t{8192});
     ranges_ = (positions_ + range_ - 1) / range_;
     block_ = std::min(
         padded(positions_),
@@ -68,7 +68,8 @@ class ScoreBlocks {
     std::vector<double> result(static_cast<std::size_t>(groups_ * size));
     for (std::int64_t unit = 0; unit < units; ++unit) {
       double* const group = result.data() + unit / ranges_ * size;
-      for (std::int64_t i = 0; i < size; ++i) group[i] += parts[unit * size + i];
+      for (std::int64_t i = 0; i < size; ++i)
+        group[i] += parts[unit * size + i];
     }
     return result;
   }

@@ -193,23 +193,17 @@ at::Tensor number_tensor(double value) {
 BinaryExcessErrors::State BinaryExcessErrors::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
-  const bool logits = rules_.input == ScoreKind::kLogits;
-  const auto probability = [=](double score) {
-    return logits ? sigmoid(score) : score;
-  };
-  const auto probabilities = [=](const at::Tensor& scores) {
-    return logits ? scores.sigmoid() : scores;
-  };
   classification::check_binary_scores(preds, target);
   classification::check_loss_weight(weight, target);
+  const bool logits = rules_.input == ScoreKind::kLogits;
+  classification::BinaryRules all = rules_;
+  all.nan_policy = NanPolicy::kPropagate;
+  const classification::BinaryBatch batch(all, preds.detach(), target);
   if (classification::are_plain(preds, target, weight)) {
-    classification::BinaryRules all = rules_;
-    all.nan_policy = NanPolicy::kPropagate;
     double excess = 0, variance = 0;
     classification::for_each_element_loss(
-        classification::BinaryBatch(all, preds, target), weight,
-        rules_.nan_policy,
-        [=](double score, bool) { return probability(score); },
+        batch, weight, rules_.nan_policy,
+        [=](double score, bool) { return logits ? sigmoid(score) : score; },
         [&](std::int64_t, double p, double own_weight, bool is_one) {
           const double slope = 1 - 2 * p;
           excess += own_weight * ((static_cast<double>(is_one) - p) * slope);
@@ -217,28 +211,18 @@ BinaryExcessErrors::State BinaryExcessErrors::observe(
         });
     return {Number(excess), Number(variance)};
   }
-  const auto excess = classification::sum_binary_losses(
-      rules_, preds, target, weight,
-      [=](double score, bool is_one) {
-        const double p = probability(score);
-        return ((is_one ? 1 : 0) - p) * (1 - 2 * p);
-      },
-      [=](const at::Tensor& scores, const at::Tensor& is_one) {
-        const at::Tensor p = probabilities(scores);
-        return is_one.to(at::kDouble).sub(p).mul(p.mul(-2).add(1));
-      });
-  const auto variance = classification::sum_binary_losses(
-      rules_, preds, target,
-      weight.defined() ? weight.to(at::kDouble).square() : weight,
-      [=](double score, bool) {
-        const double p = probability(score);
-        return (1 - 2 * p) * (1 - 2 * p) * p * (1 - p);
-      },
+  const auto [p, weights, is_one] = classification::element_losses(
+      batch, preds, weight, rules_.nan_policy,
       [=](const at::Tensor& scores, const at::Tensor&) {
-        const at::Tensor p = probabilities(scores);
-        return p.mul(-2).add(1).square().mul(p).mul(p.neg().add(1));
+        return logits ? scores.sigmoid() : scores;
       });
-  return {excess.sum, variance.sum};
+  const at::Tensor slope = p.mul(-2).add(1);
+  return {Number(is_one.to(at::kDouble).sub(p).mul(slope).mul(weights).sum()),
+          Number(slope.square()
+                     .mul(p)
+                     .mul(p.neg().add(1))
+                     .mul(weights.square())
+                     .sum())};
 }
 
 at::Tensor BinarySpiegelhalterZ::evaluate(const State& state) const {

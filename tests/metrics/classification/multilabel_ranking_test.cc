@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 
@@ -84,6 +85,22 @@ TEST(MultilabelRankingTest, FollowsTheNanPolicy) {
   EXPECT_EQ(value_of<MultilabelRankingLoss>(
                 preds, ignored, MultilabelRankingOptions(3).ignore_index(-1)),
             0);
+}
+
+// Some samples have more positives than are counted, which are sorted then.
+TEST(MultilabelRankingTest, RepeatedLabelsChangeNoRatio) {
+  constexpr std::int64_t kTimes = 200;
+  const at::Tensor preds = at::randint(0, 9, {20, 5}).div(8);
+  const at::Tensor target = at::randint(0, 2, {20, 5}, at::kLong);
+  const at::Tensor many_preds = preds.repeat({1, kTimes});
+  const at::Tensor many = target.repeat({1, kTimes});
+  EXPECT_EQ(value_of<MultilabelCoverageError>(many_preds, many, 5 * kTimes),
+            kTimes * value_of<MultilabelCoverageError>(preds, target, 5));
+  EXPECT_NEAR(
+      value_of<MultilabelRankingAveragePrecision>(many_preds, many, 5 * kTimes),
+      value_of<MultilabelRankingAveragePrecision>(preds, target, 5), 1e-12);
+  EXPECT_NEAR(value_of<MultilabelRankingLoss>(many_preds, many, 5 * kTimes),
+              value_of<MultilabelRankingLoss>(preds, target, 5), 1e-12);
 }
 
 TEST(MultilabelRankingTest, TakesEveryDtypeAndStride) {
