@@ -147,7 +147,7 @@ void expect_like(const Loss& loss, const Loss& expected, const at::Tensor& x,
 }
 
 TEST(CrossEntropyLossTest, AreLibTorchsOfEveryLayout) {
-  // Rows of classes, planes of several blocks, and more classes than a block.
+  // Rows of classes, planes of several blocks, and a last dimension of size 1.
   for (const std::vector<std::int64_t>& sizes :
        {std::vector<std::int64_t>{33, 3}, {3, 3, 70, 90}, {5, 3, 7, 1}}) {
     std::vector<std::int64_t> of_target = sizes;
