@@ -205,19 +205,24 @@ bool requires_grad(const Fields& fields) {
   });
 }
 
-void detach(const Fields& fields) {
+bool detach(const Fields& fields) {
+  bool any_beside_cpu = false;
   for (const Field& field : fields) {
     if (field.kind == Field::Kind::kNumber) {
       Number& number = field.as_number();
       if (number.requires_grad()) number = number.detach();
     } else if (field.kind == Field::Kind::kTensor) {
       at::Tensor& tensor = field.as_tensor();
-      if (tensor.defined() && tensor.requires_grad()) tensor = tensor.detach();
+      if (!tensor.defined()) continue;
+      if (tensor.requires_grad()) tensor = tensor.detach();
+      any_beside_cpu = any_beside_cpu || !tensor.is_cpu();
     } else if (field.kind == Field::Kind::kRows) {
       Rows& rows = field.as_rows();
       if (rows.requires_grad()) rows = rows.detach();
+      any_beside_cpu = any_beside_cpu || rows.is_beside_cpu();
     }
   }
+  return any_beside_cpu;
 }
 
 void unshare(const Fields& fields) {

@@ -126,8 +126,9 @@ void commit_merge(const Fields& into, const Fields& from);
 
 /// Whether any field carries a graph.
 bool requires_grad(const Fields& fields);
-/// Drops the graph of every field.
-void detach(const Fields& fields);
+/// Drops the graph of every field. Returns whether any tensor or rows are on
+/// another device than the CPU, which the same pass sees.
+bool detach(const Fields& fields);
 /// Copies every tensor that is shared with another owner.
 void unshare(const Fields& fields);
 /// Moves every tensor of every field.

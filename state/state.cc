@@ -64,7 +64,6 @@ at::Tensor tensor_of(const Field& field) {
                                           : at::Tensor();
 }
 
-// For every batch of every metric.
 bool any_beside_cpu(const Fields& fields) {
   for (const Field& field : fields) {
     if (field.kind == Field::Kind::kTensor) {
@@ -142,13 +141,16 @@ PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
     return;
   }
   ops.fields(from, from_fields_);
+  bool beside_cpu = false;
   if (intake) {
-    detach(from_fields_);
+    beside_cpu = detach(from_fields_) && !intake->to_cpu;
     if (intake->to_cpu) move_to(from_fields_, at::kCPU);
     if (ops.merge_from) unshare(from_fields_);
+  } else {
+    beside_cpu = any_beside_cpu(from_fields_);
   }
   if (ops.compact) ops.compact(into);
-  if (any_beside_cpu(from_fields_) &&
+  if (beside_cpu &&
       merge_where_batch_is(ops, into, from, from_fields_, owner)) {
     return;
   }
