@@ -3,6 +3,7 @@
 
 #include "tally/metrics/compositional.h"
 #include "tally/metrics/registry/registry.h"
+#include "tally/python/csrc/derived_metric.h"
 #include "tally/python/csrc/library.h"
 #include "tally/python/csrc/option_names.h"
 #include "tally/python/csrc/syncable.h"
@@ -118,6 +119,11 @@ void define_metric(torch::Library& m) {
       }
       return names;
     });
+  });
+  c.def_static("derived", [](const Self& value, const Self& source) {
+    const auto copy = [](Metric& held) { return held.clone(); };
+    return make_object<Metric>(
+        derived_metric(value->use(copy), source->use(copy)));
   });
   c.def_static("compose", [](const std::string& symbol,
                              const std::optional<ObjectPtr<Metric>>& left,

@@ -161,6 +161,23 @@ class CompositionalMetric(Metric):
         self._start(recipe, dict(METRIC_OPTIONS))
 
 
+class DerivedMetric(Metric):
+    """The value of one metric, and the state of another, from which its own derives.
+
+    Both have accumulated nothing, and options as text; those that every metric has are
+    the first one's.
+    """
+
+    def __init__(self, value, source):
+        torch.nn.Module.__init__(self)
+        self._start((value.registry_text(), source.registry_text()), dict(value._options))
+
+    @staticmethod
+    def _make(recipe, options):
+        state_options = [options[name] for name in STATE_OPTIONS]
+        return classes.Metric.derived(*(classes.Metric(text, *state_options) for text in recipe))
+
+
 def _recipe_of(operand):
     if isinstance(operand, Metric):
         recipe = operand._held.recipe

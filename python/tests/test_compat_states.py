@@ -9,6 +9,7 @@ import torch
 import torchmetrics as real
 
 import tally.compat.torchmetrics as torchmetrics
+from tally.compat.torchmetrics import _table
 
 torch.manual_seed(3)
 SCORES, LABELS = torch.randn(40, 4).softmax(1), torch.randint(4, (40,))
@@ -30,6 +31,12 @@ CASES = [
     ("classification.BinaryConfusionMatrix", {}, (PREDS, TARGET)),
     ("classification.BinaryCohenKappa", {}, (PREDS, TARGET)),
     ("classification.MulticlassConfusionMatrix", {"num_classes": 4}, (SCORES, LABELS)),
+    ("classification.MulticlassCohenKappa", {"num_classes": 4, "weights": "linear"},
+     (SCORES, LABELS)),
+    ("classification.MulticlassJaccardIndex", {"num_classes": 4, "ignore_index": 2},
+     (SCORES, LABELS)),
+    ("classification.MulticlassMatthewsCorrCoef", {"num_classes": 50, "ignore_index": -1},
+     (LABELS + 9, LABELS.flip(0))),
     ("classification.MultilabelConfusionMatrix", {"num_labels": 3}, (MANY, EACH)),
     ("classification.MultilabelExactMatch", {"num_labels": 3}, (MANY, EACH)),
     ("classification.BinaryAUROC", {}, (PREDS, TARGET)),
@@ -209,14 +216,70 @@ def test_states_that_are_set():
 
 
 def test_states_that_are_not_known():
-    metric = torchmetrics.classification.MulticlassCohenKappa(num_classes=4)
-    metric.update(SCORES, LABELS)
-    with pytest.raises(AttributeError, match="confmat: what Tally has accumulated"):
-        metric.confmat
+    metric = torchmetrics.image.PeakSignalNoiseRatio(data_range=1.0)
+    metric.update(MANY, MANY.flip(0))
+    with pytest.raises(AttributeError, match="sum_squared_error: what Tally has accumulated"):
+        metric.sum_squared_error
     with pytest.raises(AttributeError, match="no attribute 'foo'"):
         metric.foo
     metric.persistent(True)
     assert list(metric.state_dict()) == ["tally_state"]
+
+
+CALIBRATION = [
+    ("BinaryCalibrationError", {}, (PREDS, TARGET)),
+    ("MulticlassCalibrationError", {"num_classes": 4}, (SCORES, LABELS)),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "inputs"), CALIBRATION)
+def test_bins_instead_of_samples(name, options, inputs):
+    advice = (
+        "Tally keeps three sums for each bin, where TorchMetrics keeps the confidence of each "
+        rf"sample; tally_state has them, and corrections\(off=\['{name}'\]\) takes "
+        "TorchMetrics' own class"
+    )
+    metric, other = both(f"classification.{name}", options, inputs)
+    with pytest.raises(AttributeError, match=rf"{name}\.confidences: {advice}"):
+        metric.confidences
+    with pytest.raises(TypeError, match=f"merge_state of {name}: {advice}"):
+        metric.merge_state(other)
+    with pytest.raises(TypeError, match=f"set accuracies of {name}: {advice}"):
+        metric.accuracies = []
+    metric.persistent(True)
+    checkpoint = metric.state_dict()
+    assert list(checkpoint) == ["tally_state"]
+    own = make(torchmetrics, f"classification.{name}", options)
+    own.load_state_dict(checkpoint)
+    assert own.compute() == metric.compute()
+
+    # What has nothing yet takes TorchMetrics' states, and goes on as its object.
+    other.persistent(True)
+    loaded = make(torchmetrics, f"classification.{name}", options)
+    loaded.load_state_dict(other.state_dict())
+    assert loaded.compute() == other.compute()
+    merged = make(torchmetrics, f"classification.{name}", options)
+    merged.merge_state(other)
+    assert merged.compute() == other.compute()
+
+
+def test_a_matrix_of_too_many_classes(monkeypatch):
+    monkeypatch.setattr(_table, "_MOST_CLASSES", 3)  # that many would take 17 GB
+    metric = torchmetrics.classification.MulticlassCohenKappa(num_classes=4)
+    assert metric(LABELS, LABELS) == 1
+    with pytest.raises(AttributeError, match="confmat: what Tally has accumulated"):
+        metric.confmat
+
+
+def test_a_subclass_reads_the_matrix():
+    class Diagonal(torchmetrics.classification.MulticlassCohenKappa):
+        def compute(self):
+            return self.confmat.diagonal()
+
+    metric = Diagonal(num_classes=4)
+    for batch in halves((SCORES, LABELS)):
+        assert metric(*batch).sum() == (batch[0].argmax(1) == batch[1]).sum()
+    assert metric.compute().sum() == (SCORES.argmax(1) == LABELS).sum()
 
 
 def test_a_compute_of_a_subclass_finds_states():

@@ -1,5 +1,6 @@
 #include "tally/metrics/classification/counts/multiclass_counts.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
@@ -61,19 +62,46 @@ void count_into(const MulticlassBatch& batch, std::int64_t step,
   });
 }
 
-template <class Sum>
-void add_matrix(const at::Tensor& matrix, std::int64_t classes,
-                ClassDistance distance, Sum* row) {
+void check_entries(const at::Tensor& matrix, std::int64_t classes) {
   TORCH_CHECK_VALUE(matrix.numel() == classes * classes, "expected ",
                     classes * classes, " counts in the state, got ",
                     matrix.numel());
-  const at::Tensor in_order = matrix.cpu().contiguous();
+}
+
+template <class Sum>
+void add_matrix(const at::Tensor& matrix, std::int64_t classes,
+                ClassDistance distance, Sum* row) {
+  check_entries(matrix, classes);
+  const at::Tensor in_order = matrix.contiguous();
   const Sum* count = in_order.const_data_ptr<Sum>();
   for (std::int64_t i = 0; i < classes; ++i) {
     for (std::int64_t j = 0; j < classes; ++j, ++count) {
       if (*count != 0) add_pair(i, j, *count, classes, distance, row);
     }
   }
+}
+
+// The same row with tensor operations, on the matrix's device.
+at::Tensor counts_of_matrix(const at::Tensor& matrix, std::int64_t classes,
+                            ClassDistance distance) {
+  check_entries(matrix, classes);
+  const at::Tensor counts = matrix.reshape({classes, classes});
+  at::Tensor distances = at::zeros({}, counts.options());
+  if (distance != ClassDistance::kNone) {
+    const at::Tensor places = at::arange(classes, counts.options());
+    const at::Tensor steps = places.unsqueeze(1).sub(places).abs_();
+    if (distance == ClassDistance::kQuadratic) steps.mul_(steps);
+    distances = steps.mul_(counts).sum();
+  }
+  return at::cat({counts.diagonal(), counts.sum(0), counts.sum(1),
+                  at::zeros({1}, counts.options()), distances.reshape({1})});
+}
+
+// Whether to take it so: in a large matrix, that is faster on the CPU, too.
+bool is_counted_by_tensors(const at::Tensor& matrix) {
+  constexpr std::int64_t kLargeMatrix = 1 << 16;
+  return matrix.defined() &&
+         (!matrix.is_cpu() || matrix.numel() >= kLargeMatrix);
 }
 
 // Up to this many entries a matrix for every batch costs next to nothing.
@@ -259,34 +287,46 @@ MulticlassCounts::State MulticlassCounts::derive(
   const std::int64_t width = classification::CountRows::width(
       classification::CountRows::Layout::kClasses, classes);
   State state;
-  c10::Device device = c10::kCPU;
+  if (classification::is_counted_by_tensors(pairs.counts) ||
+      classification::is_counted_by_tensors(pairs.sums) ||
+      pairs.pairs.is_beside_cpu()) {
+    const at::Tensor matrix = pairs.matrix();
+    state.counts =
+        matrix.defined()
+            ? classification::counts_of_matrix(matrix, classes, distance_)
+            : at::zeros({width}, pairs.sums.options().dtype(at::kLong));
+    state.counts.select(0, 3 * classes)
+        .add_(pairs.nans.tensor().to(at::kLong));
+    if (pairs.sums.defined()) {
+      state.sums =
+          classification::counts_of_matrix(pairs.sums, classes, distance_);
+    }
+    return state;
+  }
   state.counts = internal::fresh_zeros({width}, at::kLong);
   auto* const counts = state.counts.mutable_data_ptr<std::int64_t>();
   counts[3 * classes] = static_cast<std::int64_t>(pairs.nans.value());
   if (pairs.counts.defined()) {
-    device = pairs.counts.device();
     classification::add_matrix(pairs.counts, classes, distance_, counts);
   }
   if (pairs.pairs.size() > 0) {
-    device = pairs.pairs.tensor().device();
-    const at::Tensor places = pairs.pairs.tensor().cpu();
+    const at::Tensor places = pairs.pairs.tensor();
     classification::check_pairs(places, classes);
-    const auto* const place = places.const_data_ptr<std::int32_t>();
-    for (std::int64_t i = 0; i < places.numel(); ++i) {
-      classification::add_pair<std::int64_t>(place[i] / classes,
-                                             place[i] % classes, 1, classes,
-                                             distance_, counts);
-    }
+    const auto* const begin = places.const_data_ptr<std::int32_t>();
+    // Exact, and faster than dividing: the half is more than what rounding may
+    // lose, and less than what would lead to the next quotient.
+    const double share = 1 / static_cast<double>(classes);
+    std::for_each(begin, begin + places.numel(), [&](std::int32_t place) {
+      const auto target = static_cast<std::int32_t>((place + 0.5) * share);
+      classification::add_pair<std::int64_t>(
+          target, place - target * static_cast<std::int32_t>(classes), 1,
+          classes, distance_, counts);
+    });
   }
   if (pairs.sums.defined()) {
     state.sums = internal::fresh_zeros({width}, at::kDouble);
     classification::add_matrix(pairs.sums, classes, distance_,
                                state.sums.mutable_data_ptr<double>());
-    device = pairs.sums.device();
-  }
-  if (!device.is_cpu()) {
-    state.counts = state.counts.to(device);
-    if (state.sums.defined()) state.sums = state.sums.to(device);
   }
   return state;
 }

@@ -144,6 +144,26 @@ TEST(DerivedCountsTest, AreThoseOfMetricsAloneForManyClasses) {
   expect_same({kMany}, {all_nan}, {labels(3, kMany)});
 }
 
+// Of a matrix this large they are taken with tensor operations, as on a GPU.
+TEST(DerivedCountsTest, AreThoseOfMetricsAloneForALargeMatrix) {
+  constexpr std::int64_t kMany = 300;
+  const at::Tensor preds = labels(kMany * kMany, kMany);
+  const at::Tensor target = labels(kMany * kMany, kMany);
+  expect_same({kMany}, {preds, labels(20, kMany)}, {target, labels(20, kMany)});
+  for (const auto weights : {KappaWeights::kNone, KappaWeights::kLinear}) {
+    MulticlassCohenKappa alone(
+        MulticlassCohenKappaOptions(kMany).weights(weights));
+    MetricCollection derived;
+    derived.add("kappa", alone.clone());
+    derived.add("matrix", MulticlassConfusionMatrix(kMany));
+    const at::Tensor weight = at::randn({kMany * kMany}, at::kDouble).abs();
+    alone.update(preds, target, weight);
+    derived.update(preds, target, weight);
+    EXPECT_TRUE(
+        near(derived.compute()["kappa"], alone.compute(), {1e-12, 1e-12}));
+  }
+}
+
 TEST(DerivedCountsTest, SumWeightsAsMetricsAloneDo) {
   MetricCollection derived = collection({}, 1);
   MetricCollection alone = collection({}, -1);

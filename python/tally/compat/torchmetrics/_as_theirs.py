@@ -35,7 +35,12 @@ class TheirStates:
         if not _their_states.has_states(name):
             return None
         found = _their_states.states_of(self)
-        return None if found is None else {**copy.deepcopy(self._their_defaults), **found}
+        if found is None:
+            return None
+        return {
+            name: found[name] if name in found else copy.deepcopy(default)
+            for name, default in self._their_defaults.items()
+        }
 
     def __getattr__(self, name):
         fields = self.__dict__
@@ -44,8 +49,7 @@ class TheirStates:
         states = self._states_of_torchmetrics()
         if states is None:
             raise AttributeError(
-                f"{type(self).__name__}.{name}: what Tally has accumulated does not say what "
-                "TorchMetrics' state would be; tally_state is it"
+                f"{type(self).__name__}.{name}: {_their_states.why_not_known(self)}"
             )
         return states[name]
 
@@ -71,7 +75,9 @@ class TheirStates:
             )
         known = self._states_of_torchmetrics() if self._update_count else {}
         if known is None and not states.keys() >= self._their_defaults.keys():
-            raise TypeError(f"{what}: not known of {type(self).__name__}: its states are Tally's")
+            raise TypeError(
+                f"{what} of {type(self).__name__}: {_their_states.why_not_known(self)}"
+            )
         args, kwargs = self._given
         own = self._real(*args, **kwargs)
         if self._dtype != own._dtype:

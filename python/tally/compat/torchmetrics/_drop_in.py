@@ -52,6 +52,9 @@ class DropIn(TakesInputs, Shared):
     # Whether update() and compute() are Tally's, and no subclass has its own.
     _is_whole = True
 
+    # Whether a number is given out as it is.
+    _gives_numbers = True
+
     # When values are TorchMetrics' of the states that it would have, and whether those of
     # single batches may be.
     _asked = _undefined.NEVER
@@ -71,6 +74,7 @@ class DropIn(TakesInputs, Shared):
         in_place_of(cls)
         if "__init__" in cls.__dict__:
             cls.__signature__ = without_self(cls.__init__)
+        cls._gives_numbers = cls._result is DropIn._result
         cls._is_whole = is_same(cls.update, DropIn.update) and is_same(cls.compute, DropIn.compute)
 
     def __init__(self, *args, **kwargs):
@@ -196,7 +200,8 @@ class DropIn(TakesInputs, Shared):
         if value is None:
             value = self._carefully(self._tally.forward, args, kwargs)
         fields["_update_count"] += 1
-        value = self._given_out(value)
+        if not self._gives_numbers or type(value) is not Tensor or value.ndim:
+            value = self._given_out(value)
         if self._looks_at_batches and (
             self._asked != _undefined.IF_UNDEFINED or _undefined.is_undefined(value)
         ):

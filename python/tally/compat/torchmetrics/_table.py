@@ -7,6 +7,8 @@ other results are in _results.py.
 import torch
 import torchmetrics
 
+import tally
+from tally._metric import DerivedMetric
 from tally.compat.torchmetrics import _conventions, _detection, _features, _images
 from tally.compat.torchmetrics._results import RETRIEVAL
 
@@ -251,8 +253,28 @@ def cluster_accuracy(metric, num_classes, **kwargs):
 # In the place of TorchMetrics' constructors.
 CONSTRUCTED = {"ClusterAccuracy": cluster_accuracy, **_detection.CONSTRUCTED}
 
+# The most classes that a matrix of Tally's may have.
+_MOST_CLASSES = 46340
+
+
+def of_matrix(metric, options, of_ranks):
+    """Tally's counts by class do, but the state of TorchMetrics' class is the matrix."""
+    value = metric._tally_class(**options, **of_ranks)
+    if metric.num_classes > _MOST_CLASSES:
+        return value
+    names = ("num_classes", "ignore_index")
+    source = tally.MulticlassConfusionMatrix(**{name: options[name] for name in names})
+    return DerivedMetric(value, source)
+
+
 # In the place of Tally's class of that name: by the metric, options and those of ranks.
-MADE = _detection.MADE
+MADE = {
+    **dict.fromkeys(
+        ("MulticlassCohenKappa", "MulticlassJaccardIndex", "MulticlassMatthewsCorrCoef"),
+        of_matrix,
+    ),
+    **_detection.MADE,
+}
 
 # Methods that are not TorchMetrics', which reads the attributes of its states.
 METHODS = _detection.METHODS

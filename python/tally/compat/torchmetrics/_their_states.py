@@ -112,7 +112,7 @@ def _matrix(metric, state):
 
 
 def _class_matrix(metric, state):
-    if state["sums"] is not None:
+    if "pairs" not in state or state["sums"] is not None:  # of too many classes: counts
         return None
     matrix, classes = state["counts"], metric.num_classes
     if state["pairs"] is not None:
@@ -268,6 +268,10 @@ _MATRICES = (
     "BinaryCohenKappa", "BinaryConfusionMatrix", "BinaryJaccardIndex", "BinaryMatthewsCorrCoef",
     "MultilabelConfusionMatrix", "MultilabelJaccardIndex", "MultilabelMatthewsCorrCoef",
 )
+_CLASS_MATRICES = (
+    "MulticlassCohenKappa", "MulticlassConfusionMatrix", "MulticlassJaccardIndex",
+    "MulticlassMatthewsCorrCoef",
+)
 _RETRIEVAL = (
     "RetrievalAUROC", "RetrievalFallOut", "RetrievalHitRate", "RetrievalMAP", "RetrievalMRR",
     "RetrievalNormalizedDCG", "RetrievalPrecision", "RetrievalPrecisionRecallCurve",
@@ -281,7 +285,7 @@ _STATES = {
     **dict.fromkeys(_MATRICES, _matrix),
     "BinaryFairness": _groups,
     "BinaryGroupStatRates": _groups,
-    "MulticlassConfusionMatrix": _class_matrix,
+    **dict.fromkeys(_CLASS_MATRICES, _class_matrix),
     "MulticlassExactMatch": _matches,
     "MultilabelExactMatch": _matches,
     **dict.fromkeys(_RETRIEVAL, _queries),
@@ -306,6 +310,13 @@ _STATES = {
     "MinMetric": _aggregate(min_value="min"),
     "CatMetric": _values,
 }
+
+# Classes of which there can be no such states, and what there is.
+_KEPT = dict.fromkeys(
+    ("BinaryCalibrationError", "MulticlassCalibrationError"),
+    "three sums for each bin, where TorchMetrics keeps the confidence of each sample",
+)
+
 CURVES = {kind + name for kind in _KINDS for name in _CURVES}
 
 
@@ -320,6 +331,20 @@ def _as_kept(metric, value):
 def has_states(name):
     """Whether those of a class are known."""
     return name in _STATES
+
+
+def why_not_known(metric):
+    """A sentence on a metric whose states are not known."""
+    name = metric._real.__name__
+    if name in _KEPT:
+        return (
+            f"Tally keeps {_KEPT[name]}; tally_state has them, and corrections(off=[{name!r}]) "
+            "takes TorchMetrics' own class"
+        )
+    return (
+        "what Tally has accumulated does not say what TorchMetrics' state would be; "
+        "tally_state is it"
+    )
 
 
 def states_of(metric, state=None):
