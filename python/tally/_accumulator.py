@@ -203,6 +203,12 @@ class OneMetric(Accumulator):
     """A metric, other than a collection: what intervals and comparisons are made of."""
 
 
+def check_metric(owner, metric):
+    """Raises for what is no metric as an option of another class."""
+    if not isinstance(metric, OneMetric):
+        raise TypeError(f"{owner}: option 'metric': expected a tally.Metric, got {metric!r:.80}")
+
+
 @_without_compiler
 def _compiled_update(metric, inputs, named):
     return metric.update(*inputs, **named)

@@ -1,9 +1,10 @@
 """Collections of metrics."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tally._accumulator import Accumulator
 from tally._held import METRIC_OPTIONS, STATE_OPTIONS, Held
+from tally._kinds import of_kind
 from tally._library import classes
 from tally._metric import Metric
 from tally._options import bind, signature_of
@@ -22,6 +23,11 @@ def _members(metrics, before=""):
         metrics = [metrics]
     if isinstance(metrics, MetricCollection):
         metrics = dict(metrics.items())
+    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
+        raise TypeError(
+            "MetricCollection: option 'metrics': expected a dict or a list of metrics, got "
+            f"{metrics!r:.80}"
+        )
     if not isinstance(metrics, Mapping):
         metrics = list(metrics)
         names = [type(metric).__name__ for metric in metrics]
@@ -39,9 +45,7 @@ def _members(metrics, before=""):
         elif isinstance(metric, (MetricCollection, Mapping)):
             yield from _members(metric, f"{before}{name}.")
         else:
-            raise TypeError(
-                f"'{name}': expected a tally.Metric, got a {type(metric).__name__}"
-            )
+            raise TypeError(f"'{name}': expected a tally.Metric, got {metric!r:.80}")
 
 
 def _refusal(call, name):
@@ -77,7 +81,11 @@ class MetricCollection(Accumulator):
         given = bind("MetricCollection", _SIGNATURE, args, kwargs)
         options = {k: given.pop(k, default) for k, default in METRIC_OPTIONS.items()}
         members = [(name, metric.clone()) for name, metric in _members(given["metrics"])]
-        recipe = members, given.get("prefix") or "", given.get("postfix") or ""
+        around = [
+            of_kind(f"MetricCollection: option '{name}'", given.get(name) or "", str)
+            for name in ("prefix", "postfix")
+        ]
+        recipe = members, *around
         self._hold(Held.made(MetricCollection, recipe, options))
         for _, metric in members:
             for name, kind in metric._declared.items():

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from tally._kinds import checked
 from tally._library import classes
 from tally._rows import RowMetric
 
@@ -84,11 +85,12 @@ class ModelComparison(RowMetric):
 
     _class = classes.ModelComparison
 
+    @checked
     def __init__(
         self, metric, *, level=0.95, method="auto", replicates=1000, blocks=0, seed=0,
         grouped=False,
     ):
-        super().__init__(metric, float(level), method, replicates, blocks, seed, grouped)
+        super().__init__(metric, level, method, replicates, blocks, seed, grouped)
 
     def _inputs_of(self, declared):
         names = list(declared)

@@ -3,6 +3,7 @@
 import torch
 
 from tally._errors import check_status
+from tally._kinds import of_kind
 from tally._ranks import boxed
 from tally._words import call
 
@@ -19,19 +20,14 @@ STATE_OPTIONS = {
     "nan_policy": "propagate",
     "compute_on_cpu": False,
 }
-_WORDS_OF = {bool: "True or False", str: "a text"}
 METRIC_OPTIONS = {**SYNC_OPTIONS, **STATE_OPTIONS, "process_group": None}
 
 
 def _check(owner, options):
     """Raises for an option that is no value of its kind."""
     for name, default in METRIC_OPTIONS.items():
-        value = options[name]
-        if default is not None and not isinstance(value, type(default)):
-            raise TypeError(
-                f"{owner.__name__}: option '{name}': expected {_WORDS_OF[type(default)]}, got "
-                f"{value!r}"
-            )
+        if default is not None:
+            of_kind(f"{owner.__name__}: option '{name}'", options[name], type(default))
     timeout = options["timeout"]
     if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float))):
         raise TypeError(

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from tally._kinds import checked
 from tally._library import classes
 from tally._rows import RowMetric
 from tally.plots import bar_plot, runs_plot
@@ -87,12 +88,13 @@ class IntervalMetric(RowMetric):
 
     _class = classes.IntervalMetric
 
+    @checked
     def __init__(
         self, metric, *, level=0.95, method="auto", ends="percentile", replicates=1000,
         blocks=0, seed=0, grouped=False, stratified=False,
     ):
         super().__init__(
-            metric, float(level), method, ends, replicates, blocks, seed, grouped, stratified
+            metric, level, method, ends, replicates, blocks, seed, grouped, stratified
         )
 
     def compute(self):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from tally._collection import MetricCollection
 from tally._errors import check_status
 from tally._inputs import tensor_of
+from tally._kinds import checked
 from tally._library import classes
 from tally._metric import Metric
 from tally._ranks import boxed, follow, over_ranks
@@ -38,6 +39,7 @@ class MetricLogger:
         process_group: A group of torch.distributed; None: the default one.
     """
 
+    @checked
     def __init__(self, *, run="", command="", first_step=0, process_group=None):
         follow()
         self._held = call(

@@ -1,6 +1,7 @@
 """States as values: made in one process, carried as bytes, merged in another."""
 
 import inspect
+from collections.abc import Iterable
 
 import torch
 
@@ -60,8 +61,9 @@ def merge(states):
     Raises ``ValueError`` for none, and for states of other metrics or options, by their
     place.
     """
-    if isinstance(states, (bytes, bytearray, memoryview, str)):
-        raise TypeError(f"expected a list of states, got {type(states).__name__}")
+    texts = (bytes, bytearray, memoryview, str)
+    if isinstance(states, texts) or not isinstance(states, Iterable):
+        raise TypeError(f"merge: expected a list of states, got {type(states).__name__}")
     whole = None
     for place, state in enumerate(states):
         try:

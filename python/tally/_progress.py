@@ -7,6 +7,7 @@ import time
 
 import torch.distributed as dist
 
+from tally._kinds import checked
 from tally._library import classes
 from tally._words import call
 
@@ -26,12 +27,13 @@ class progress:
     leaves the ``with``; nothing that has been accumulated is lost.
     """
 
+    @checked
     def __init__(self, function, *, pause=0.25):
         if not callable(function):
-            raise TypeError(f"expected a function, got {type(function).__name__}")
+            raise TypeError(f"progress: option 'function': expected a function, got {function!r:.80}")
         if not 0 <= pause <= 86400:
             raise ValueError(f"expected a pause from 0 to 86400 seconds, got {pause}")
-        self._function, self._pause = function, float(pause)
+        self._function, self._pause = function, pause
         self._error = None
         self._callback = _Callback(self._call)
 
@@ -85,7 +87,8 @@ class Progress:
         clock: Seconds from any time on.
     """
 
-    def __init__(self, unit="rows", *, file=None, style=None, clock=time.monotonic):
+    @checked
+    def __init__(self, unit="rows", *, file=None, style: str | None = None, clock=time.monotonic):
         self._file = sys.stderr if file is None else file
         self._clock = clock
         style = _style_of(self._file) if style is None else style

@@ -7,6 +7,7 @@ import torch
 import torch.distributed
 
 from tally._errors import DistError, sync_error
+from tally._kinds import checked, list_of
 from tally._library import functions
 from tally._words import REFUSED, reworded
 
@@ -63,7 +64,10 @@ def boxed(group):
     return group.boxed()
 
 
-def gather_all_tensors(tensor, gradient_flow="local", process_group=None, timeout=None):
+@checked
+def gather_all_tensors(
+    tensor: torch.Tensor, gradient_flow="local", process_group=None, timeout: float | None = None
+):
     """Every rank's tensor, of any shape, in rank order.
 
     ``gradient_flow`` says what gradients do on their way back: "detached", "local",
@@ -74,17 +78,21 @@ def gather_all_tensors(tensor, gradient_flow="local", process_group=None, timeou
     )
 
 
-def average_gradients(parameters, process_group=None, timeout=None):
+@checked
+def average_gradients(parameters, process_group=None, timeout: float | None = None):
     """Replaces each parameter's gradient by its mean over the ranks.
 
     Between ``backward()`` and the optimizer's ``step()``, in place of
     DistributedDataParallel.
     """
-    over_ranks(functions.average_gradients, list(parameters), boxed(process_group), timeout)
+    what = "average_gradients: argument 'parameters'"
+    parameters = list_of("tensors", what, parameters, torch.Tensor)
+    over_ranks(functions.average_gradients, parameters, boxed(process_group), timeout)
 
 
-def broadcast_parameters(tensors, root=0, process_group=None, timeout=None):
+@checked
+def broadcast_parameters(tensors, root=0, process_group=None, timeout: float | None = None):
     """Writes the values that rank ``root`` has into these tensors on every rank."""
-    over_ranks(
-        functions.broadcast_parameters, list(tensors), root, boxed(process_group), timeout
-    )
+    what = "broadcast_parameters: argument 'tensors'"
+    tensors = list_of("tensors", what, tensors, torch.Tensor)
+    over_ranks(functions.broadcast_parameters, tensors, root, boxed(process_group), timeout)

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from tally._accumulator import OneMetric
+from tally._accumulator import check_metric
 from tally._copies import Copyable
 from tally._inputs import encode, is_texts, listed, tensor_of
 from tally._ranks import over_ranks
@@ -28,10 +28,7 @@ class RowMetric(Copyable):
     _class = None
 
     def __init__(self, metric, *options):
-        if not isinstance(metric, OneMetric):
-            raise TypeError(
-                f"{type(self).__name__} expected a tally.Metric, got a {type(metric).__name__}"
-            )
+        check_metric(type(self).__name__, metric)
         self._rebuild(metric, options)
 
     def _parts(self):

@@ -2,6 +2,7 @@
 
 from tally._copies import Copyable
 from tally._inputs import encode
+from tally._kinds import list_of
 from tally._library import classes
 from tally._metric import Metric
 from tally._ranks import over_ranks
@@ -40,9 +41,7 @@ class NamedSets(Copyable):
     """
 
     def __init__(self, sets, metrics, *, weights=None):
-        if isinstance(sets, str):
-            raise TypeError(f"sets: expected a list of names, got the text {sets!r:.40}")
-        names = [str(name) for name in sets]
+        names = [str(name) for name in list_of("names", "NamedSets: option 'sets'", sets)]
         members = members_of(metrics, "NamedSets")
         if isinstance(weights, dict):
             if set(weights) != set(names):
@@ -51,10 +50,10 @@ class NamedSets(Copyable):
                     f"{', '.join(map(str, weights)) or 'none'}"
                 )
             weights = [weights[name] for name in names]
-        weights = [] if weights is None else [float(weight) for weight in weights]
-        self._rebuild(
-            names, [(name or type(metric).__name__, metric) for name, metric in members], weights
-        )
+        if weights is not None:
+            weights = list_of("numbers", "NamedSets: option 'weights'", weights, float)
+        members = [(name or type(metric).__name__, metric) for name, metric in members]
+        self._rebuild(names, members, weights or [])
 
     def _parts(self):
         return self._sets, self._members, self._weights

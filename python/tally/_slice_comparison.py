@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-from tally._accumulator import OneMetric
+from tally._accumulator import check_metric
 from tally._copies import Copyable
 from tally._inputs import encode
+from tally._kinds import checked
 from tally._library import classes
 from tally._ranks import over_ranks
 from tally._rows import encode_ids
@@ -81,12 +82,12 @@ class SliceComparison(Copyable):
             Without, an id that repeats is an error.
     """
 
+    @checked
     def __init__(
         self, metric, *, min_rows=30, largest=200, max_slices=10_000, level=0.95, grouped=False
     ):
-        if not isinstance(metric, OneMetric):
-            raise TypeError(f"SliceComparison expected a tally.Metric, got a {type(metric).__name__}")
-        self._rebuild(metric, (min_rows, largest, max_slices, float(level), grouped))
+        check_metric("SliceComparison", metric)
+        self._rebuild(metric, (min_rows, largest, max_slices, level, grouped))
 
     def _parts(self):
         return self._metric, self._options

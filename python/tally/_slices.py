@@ -10,6 +10,7 @@ from tally._collection import MetricCollection
 from tally._columns import Coded, column_of
 from tally._copies import Copyable
 from tally._inputs import encode
+from tally._kinds import checked, list_of, of_kind
 from tally._library import classes
 from tally._metric import Metric
 from tally._ranks import over_ranks
@@ -94,6 +95,7 @@ def encode_keys(keys):
 
 def _encode_known(keys):
     """The keys of an option, each a value or a tuple of them."""
+    keys = list_of("keys", "SlicedMetric: option 'keys'", keys)
     rows = [key if isinstance(key, tuple) else (key,) for key in keys]
     kinds, texts = [], []
     for row in rows:
@@ -118,13 +120,14 @@ def members_of(metrics, owner):
         return [("", metrics)]
     if not isinstance(metrics, (MetricCollection, Mapping)):
         raise TypeError(
-            f"{owner} expected a tally.Metric, a MetricCollection or a dict of metrics, got a "
-            f"{type(metrics).__name__}"
+            f"{owner}: option 'metrics': expected a tally.Metric, a MetricCollection or a dict of "
+            f"metrics, got {metrics!r:.80}"
         )
     members = list(metrics.items())
     for name, metric in members:
         if not isinstance(metric, Metric):
-            raise TypeError(f"'{name}': expected a tally.Metric, got a {type(metric).__name__}")
+            raise TypeError(f"{owner}: '{name}': expected a tally.Metric, got {metric!r:.80}")
+        of_kind(f"{owner}: option 'metrics': name", name, str)
     return members
 
 
@@ -160,6 +163,7 @@ class SlicedMetric(Copyable):
             one. 0: all.
     """
 
+    @checked
     def __init__(self, metrics, *, keys=None, max_slices=10_000, largest=0):
         members = members_of(metrics, "SlicedMetric")
         self._hold(members, (_encode_known(keys or ()), max_slices, largest))

@@ -1,12 +1,12 @@
 """Intervals, tests and numbers of rows, as functions of counts and estimates."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from torch import Tensor
 
 from tally._inputs import tensor_of
+from tally._kinds import checked, of_kind
 from tally._library import classes
 
 _statistics = classes.Statistics
@@ -117,9 +117,12 @@ def _numbers(name: str, kind: Any, values: Any) -> list[float]:
     needed = len(fields) - len(kind._field_defaults)
     if not isinstance(values, Sequence) or not needed <= len(values) <= len(fields):
         raise ValueError(f"{name}: expected {', '.join(fields)}, got {values!r:.80}")
-    return [float(value) for value in kind(*values)]
+    return [
+        of_kind(f"{name}: {field}", value, float) for field, value in zip(fields, kind(*values))
+    ]
 
 
+@checked
 def wilson_interval(successes: float, n: float, level: float = 0.95) -> IntervalBounds:
     """Wilson's score interval for ``successes`` of ``n`` independent trials.
 
@@ -128,18 +131,16 @@ def wilson_interval(successes: float, n: float, level: float = 0.95) -> Interval
     In [0, 1], NaN if n is 0. ``ValueError`` for a level outside (0, 1), and unless
     0 <= successes <= n.
     """
-    return IntervalBounds(
-        *_statistics.wilson_interval(float(successes), float(n), float(level))
-    )
+    return IntervalBounds(*_statistics.wilson_interval(successes, n, level))
 
 
+@checked
 def clopper_pearson_interval(successes: float, n: float, level: float = 0.95) -> IntervalBounds:
     """The same by Clopper and Pearson: never below its nominal coverage, and wider."""
-    return IntervalBounds(
-        *_statistics.clopper_pearson_interval(float(successes), float(n), float(level))
-    )
+    return IntervalBounds(*_statistics.clopper_pearson_interval(successes, n, level))
 
 
+@checked
 def newcombe_interval(
     area: float, positives: float, negatives: float, level: float = 0.95
 ) -> IntervalBounds:
@@ -148,11 +149,7 @@ def newcombe_interval(
     Wider than DeLong's, but not empty at areas of 0 and 1. NaN without samples of either
     class.
     """
-    return IntervalBounds(
-        *_statistics.newcombe_interval(
-            float(area), float(positives), float(negatives), float(level)
-        )
-    )
+    return IntervalBounds(*_statistics.newcombe_interval(area, positives, negatives, level))
 
 
 def delong(scores: Any, target: Any, weight: Any = None) -> AreaEstimate:
@@ -165,15 +162,17 @@ def delong(scores: Any, target: Any, weight: Any = None) -> AreaEstimate:
     return AreaEstimate(*_statistics.delong(tensor_of(scores), tensor_of(target), weight))
 
 
+@checked
 def delong_interval(estimate: AreaEstimate, level: float = 0.95) -> IntervalBounds:
     """The interval of a result of ``delong``, on the logit scale with Student's t.
 
     Newcombe's where the standard error is 0 or undefined.
     """
     numbers = _numbers("delong_interval", AreaEstimate, estimate)
-    return IntervalBounds(*_statistics.delong_interval(numbers, float(level)))
+    return IntervalBounds(*_statistics.delong_interval(numbers, level))
 
 
+@checked
 def mcnemar(first_only: int, second_only: int) -> McnemarResult:
     """Whether two models are correct equally often on the same rows.
 
@@ -181,11 +180,10 @@ def mcnemar(first_only: int, second_only: int) -> McnemarResult:
 
     By the rows on which the first model alone is correct, and the second.
     """
-    return McnemarResult(
-        *_statistics.mcnemar(operator.index(first_only), operator.index(second_only))
-    )
+    return McnemarResult(*_statistics.mcnemar(first_only, second_only))
 
 
+@checked
 def paired_difference_interval(
     both: int, first_only: int, second_only: int, neither: int, level: float = 0.95
 ) -> IntervalBounds:
@@ -194,10 +192,12 @@ def paired_difference_interval(
     Of those that the first model has right, minus the second; numbers of rows by which of
     them are right.
     """
-    counts = map(operator.index, (both, first_only, second_only, neither))
-    return IntervalBounds(*_statistics.paired_difference_interval(*counts, float(level)))
+    return IntervalBounds(
+        *_statistics.paired_difference_interval(both, first_only, second_only, neither, level)
+    )
 
 
+@checked
 def compare_areas(first: Any, second: Any, target: Any, level: float = 0.95) -> AreaComparison:
     """Compares the areas under the ROC curves of two models' scores for the same rows.
 
@@ -206,11 +206,12 @@ def compare_areas(first: Any, second: Any, target: Any, level: float = 0.95) -> 
     """
     return AreaComparison(
         *_statistics.compare_areas(
-            tensor_of(first), tensor_of(second), tensor_of(target), float(level)
+            tensor_of(first), tensor_of(second), tensor_of(target), level
         )
     )
 
 
+@checked
 def difference_interval(
     successes1: float, n1: float, successes2: float, n2: float, level: float = 0.95
 ) -> IntervalBounds:
@@ -218,10 +219,12 @@ def difference_interval(
 
     Of successes1 / n1 - successes2 / n2; NaN if n1 or n2 is 0.
     """
-    counts = map(float, (successes1, n1, successes2, n2))
-    return IntervalBounds(*_statistics.difference_interval(*counts, float(level)))
+    return IntervalBounds(
+        *_statistics.difference_interval(successes1, n1, successes2, n2, level)
+    )
 
 
+@checked
 def compare_proportions(
     successes1: float, n1: float, successes2: float, n2: float, level: float = 0.95
 ) -> ProportionComparison:
@@ -230,10 +233,12 @@ def compare_proportions(
     That is Pearson's chi-squared test without a correction for continuity; the interval is
     that of ``difference_interval``. The p-value is NaN where nothing varies.
     """
-    counts = map(float, (successes1, n1, successes2, n2))
-    return ProportionComparison(*_statistics.compare_proportions(*counts, float(level)))
+    return ProportionComparison(
+        *_statistics.compare_proportions(successes1, n1, successes2, n2, level)
+    )
 
 
+@checked
 def compare_areas_unpaired(
     first: AreaEstimate, second: AreaEstimate, level: float = 0.95
 ) -> AreaComparison:
@@ -242,9 +247,10 @@ def compare_areas_unpaired(
         tally.compare_areas_unpaired(tally.delong(x, t), tally.delong(y, u)).p_value
     """
     numbers = (_numbers("compare_areas_unpaired", AreaEstimate, e) for e in (first, second))
-    return AreaComparison(*_statistics.compare_areas_unpaired(*numbers, float(level)))
+    return AreaComparison(*_statistics.compare_areas_unpaired(*numbers, level))
 
 
+@checked
 def welch_test(
     first: SampleSummary | tuple[float, float, float],
     second: SampleSummary | tuple[float, float, float],
@@ -258,9 +264,10 @@ def welch_test(
     one sample or the standard deviation 0 for both.
     """
     numbers = (_numbers("welch_test", SampleSummary, sample) for sample in (first, second))
-    return WelchResult(*_statistics.welch_test(*numbers, float(level)))
+    return WelchResult(*_statistics.welch_test(*numbers, level))
 
 
+@checked
 def equivalence_test(
     difference: float, standard_error: float, degrees: float, margin: float, alpha: float = 0.05
 ) -> EquivalenceResult:
@@ -270,8 +277,9 @@ def equivalence_test(
     better, ``non_superiority_p`` is that of non-inferiority. NaN, with verdicts of False, if
     something is NaN or the standard error 0.
     """
-    numbers = map(float, (difference, standard_error, degrees, margin, alpha))
-    return EquivalenceResult(*_statistics.equivalence_test(*numbers))
+    return EquivalenceResult(
+        *_statistics.equivalence_test(difference, standard_error, degrees, margin, alpha)
+    )
 
 
 def holm(p_values: Any) -> Tensor:
@@ -298,24 +306,25 @@ def benjamini_hochberg(p_values: Any) -> Tensor:
     return _statistics.benjamini_hochberg(tensor_of(p_values))
 
 
+@checked
 def rows_for_proportion(proportion: float, width: float, level: float = 0.95) -> int:
     """The fewest rows for which Wilson's interval of a proportion is at most so wide.
 
         tally.rows_for_proportion(0.9, width=0.05) # 557
     """
-    return _statistics.rows_for_proportion(float(proportion), float(width), float(level))
+    return _statistics.rows_for_proportion(proportion, width, level)
 
 
+@checked
 def mcnemar_power(first_only: float, second_only: float, rows: int, alpha: float = 0.05) -> float:
     """The power of McNemar's test (mid-p) on so many rows, summed over all outcomes.
 
     ``first_only``, ``second_only``: the probabilities that one model alone has a row right.
     """
-    return _statistics.mcnemar_power(
-        float(first_only), float(second_only), operator.index(rows), float(alpha)
-    )
+    return _statistics.mcnemar_power(first_only, second_only, rows, alpha)
 
 
+@checked
 def rows_for_mcnemar(
     first_only: float, second_only: float, power: float, alpha: float = 0.05
 ) -> int:
@@ -323,20 +332,20 @@ def rows_for_mcnemar(
 
     For one row fewer, it is not.
     """
-    return _statistics.rows_for_mcnemar(
-        float(first_only), float(second_only), float(power), float(alpha)
-    )
+    return _statistics.rows_for_mcnemar(first_only, second_only, power, alpha)
 
 
+@checked
 def expected_area_error(area: float, positives: float, negatives: float) -> float:
     """The standard error to be expected of an area under the ROC curve.
 
     Hanley's and McNeil's, with Newcombe's mean of both numbers of samples: a little large
     for normal scores.
     """
-    return _statistics.expected_area_error(float(area), float(positives), float(negatives))
+    return _statistics.expected_area_error(area, positives, negatives)
 
 
+@checked
 def expected_area_width(
     area: float, prevalence: float, rows: float, level: float = 0.95
 ) -> float:
@@ -345,16 +354,16 @@ def expected_area_width(
     ``prevalence``: the part of the rows that are positive. NaN for fewer than one row of
     either class.
     """
-    return _statistics.expected_area_width(
-        float(area), float(prevalence), float(rows), float(level)
-    )
+    return _statistics.expected_area_width(area, prevalence, rows, level)
 
 
+@checked
 def rows_for_area(area: float, prevalence: float, width: float, level: float = 0.95) -> int:
     """The fewest rows, at least two per class, whose interval is at most this wide."""
-    return _statistics.rows_for_area(float(area), float(prevalence), float(width), float(level))
+    return _statistics.rows_for_area(area, prevalence, width, level)
 
 
+@checked
 def compared_areas_power(
     areas: ExpectedAreas | tuple[float, float, float, float], rows: float, alpha: float = 0.05
 ) -> float:
@@ -363,15 +372,16 @@ def compared_areas_power(
         tally.compared_areas_power(tally.ExpectedAreas(0.9, 0.87, 0.5, 0.2), rows=2000)
     """
     numbers = _numbers("compared_areas_power", ExpectedAreas, areas)
-    return _statistics.compared_areas_power(numbers, float(rows), float(alpha))
+    return _statistics.compared_areas_power(numbers, rows, alpha)
 
 
+@checked
 def rows_for_compared_areas(
     areas: ExpectedAreas | tuple[float, float, float, float], power: float, alpha: float = 0.05
 ) -> int:
     """The fewest rows, at least two per class, with at least this power."""
     numbers = _numbers("rows_for_compared_areas", ExpectedAreas, areas)
-    return _statistics.rows_for_compared_areas(numbers, float(power), float(alpha))
+    return _statistics.rows_for_compared_areas(numbers, power, alpha)
 
 
 __all__ = [

@@ -1,5 +1,6 @@
 """Metrics over the steps of a run."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from tally._collection import MetricCollection
@@ -51,10 +52,13 @@ class MetricTracker(Copyable):
             metrics = MetricCollection(metrics)
         if maximize is None:
             maximize = {}
-        elif isinstance(maximize, bool):
-            if not is_single:
-                raise TypeError("maximize: expected a dict by member of a collection, got a bool")
+        elif isinstance(maximize, bool) and is_single:
             maximize = dict.fromkeys(metrics, maximize)
+        elif not isinstance(maximize, Mapping):
+            expected = "True or False" if is_single else "a dict by member of a collection"
+            raise TypeError(
+                f"MetricTracker: option 'maximize': expected {expected}, got {maximize!r:.80}"
+            )
         self._rebuild(metrics.clone(), dict(maximize), is_single)
 
     def _parts(self):

@@ -10,7 +10,8 @@ import collections
 import torch
 from torch import Tensor
 
-from tally import _metric, _words
+from tally import _words
+from tally._accumulator import check_metric
 from tally._library import LOSSES, classes, functions
 from tally._options import bind, signature_of, text_of, value_of
 from tally._ranks import boxed, over_ranks
@@ -253,10 +254,7 @@ class MetricLoss(torch.nn.Module):
         accumulate=True,
     ):
         super().__init__()
-        if not isinstance(metric, _metric.Metric):
-            raise TypeError(
-                f"MetricLoss expected a tally.Metric, got a {type(metric).__name__}"
-            )
+        check_metric("MetricLoss", metric)
         self._keep(metric.clone(), (gradient_flow, process_group, timeout, accumulate))
 
     def _keep(self, metric, options):

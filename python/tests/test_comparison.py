@@ -79,7 +79,7 @@ def test_users_are_drawn_as_a_whole():
 @pytest.mark.parametrize(
     ("make", "error", "match"),
     [
-        (lambda: tally.ModelComparison(3), TypeError, "ModelComparison expected a tally.Metric"),
+        (lambda: tally.ModelComparison(3), TypeError, "ModelComparison: .* expected a tally.Metric"),
         (lambda: tally.ModelComparison(tally.MaxMetric()), ValueError, "MaxMetric"),
         (lambda: tally.ModelComparison(tally.BinaryAUROC(), level=1), ValueError, "level"),
         (lambda: tally.ModelComparison(tally.BinaryAUROC(), method="t"), ValueError, "delong"),

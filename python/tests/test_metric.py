@@ -406,7 +406,7 @@ def test_collections_are_made_of_lists_and_of_each_other():
     assert nested.keys() == ["a.BinaryAccuracy", "a.BinaryRecall", "b"]
     with pytest.raises(ValueError, match="twice"):
         tally.MetricCollection([accuracy(), accuracy()])
-    with pytest.raises(TypeError, match="float"):
+    with pytest.raises(TypeError, match="got 1.0"):
         tally.MetricCollection({"a": 1.0})
     with pytest.raises(ValueError, match="sync"):
         tally.MetricCollection({"a": tally.BinaryAccuracy(dist_sync_on_step=True)})

@@ -63,7 +63,7 @@ def test_what_it_raises_ends_the_call(error):
 
 
 def test_refuses_what_it_cannot_call():
-    with pytest.raises(TypeError, match="expected a function, got int"):
+    with pytest.raises(TypeError, match="expected a function, got 3"):
         tally.progress(3)
     with pytest.raises(ValueError, match="expected a pause from 0 to 86400 seconds, got -1"):
         tally.progress(print, pause=-1)

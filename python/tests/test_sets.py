@@ -59,7 +59,7 @@ def test_refusals():
         sets.update(torch.tensor([1]), torch.tensor([1]))
     with pytest.raises(TypeError, match="expected a list of names"):
         tally.NamedSets("ab", tally.MeanMetric())
-    with pytest.raises(TypeError, match="NamedSets expected a tally.Metric"):
+    with pytest.raises(TypeError, match="NamedSets: .* expected a tally.Metric"):
         tally.NamedSets(["a"], 3)
     with pytest.raises(TypeError, match="no forward"):
         sets(torch.tensor([1]), torch.tensor([1]))

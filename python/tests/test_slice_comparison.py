@@ -81,7 +81,7 @@ def test_queries_are_the_units_of_retrieval():
 @pytest.mark.parametrize(
     "call, error, words",
     [
-        (lambda: compared(3), TypeError, "SliceComparison expected a tally.Metric"),
+        (lambda: compared(3), TypeError, "SliceComparison: .* expected a tally.Metric"),
         (lambda: compared(tally.MeanMetric()), ValueError, "higher or lower"),
         (lambda: compared(min_rows=1), ValueError, "min_rows to be at least 2, got 1"),
         (lambda: compared(level=1), ValueError, "level"),

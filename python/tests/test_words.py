@@ -94,14 +94,123 @@ METRIC = tally.MeanMetric()
             lambda: tally.MetricCollection({1: METRIC}),
             "expected a text as the name of a metric, got 1$",
         ),
-        (lambda: tally.MetricCollection(METRIC, prefix=3), "MetricCollection: expected a text, got 3$"),
-        (lambda: tally.SlicedMetric({1: METRIC}), "SlicedMetric: expected a text, got 1$"),
+        (
+            lambda: tally.MetricCollection(METRIC, prefix=3),
+            "MetricCollection: option 'prefix': expected a text, got 3$",
+        ),
+        (
+            lambda: tally.MetricCollection(3),
+            "MetricCollection: option 'metrics': expected a dict or a list of metrics, got 3$",
+        ),
+        (lambda: tally.MetricCollection({"a": 3}), "'a': expected a tally.Metric, got 3$"),
+        (
+            lambda: tally.SlicedMetric({1: METRIC}),
+            "SlicedMetric: option 'metrics': name: expected a text, got 1$",
+        ),
+        (
+            lambda: tally.SlicedMetric(3),
+            "option 'metrics': expected a tally.Metric, a MetricCollection or a dict of metrics, "
+            "got 3$",
+        ),
+        (
+            lambda: tally.SlicedMetric({"a": 3}),
+            "SlicedMetric: 'a': expected a tally.Metric, got 3$",
+        ),
+        (
+            lambda: tally.SlicedMetric(METRIC, keys=3),
+            "SlicedMetric: option 'keys': expected a list of keys, got 3$",
+        ),
         (
             lambda: tally.SlicedMetric(METRIC, max_slices="x"),
-            "SlicedMetric: expected an integer, got 'x'$",
+            "SlicedMetric: option 'max_slices': expected an integer, got 'x'$",
         ),
-        (lambda: tally.IntervalMetric(METRIC, seed="x"), "expected an integer, got 'x'$"),
-        (lambda: tally.MetricLogger(run=None), "MetricLogger: expected a text, got None$"),
+        (
+            lambda: tally.IntervalMetric(METRIC, seed="x"),
+            "IntervalMetric: option 'seed': expected an integer, got 'x'$",
+        ),
+        (
+            lambda: tally.IntervalMetric(METRIC, level="x"),
+            "IntervalMetric: option 'level': expected a number, got 'x'$",
+        ),
+        (
+            lambda: tally.IntervalMetric(3),
+            "IntervalMetric: option 'metric': expected a tally.Metric, got 3$",
+        ),
+        (
+            lambda: tally.ModelComparison(METRIC, method=None),
+            "ModelComparison: option 'method': expected a text, got None$",
+        ),
+        (
+            lambda: tally.SliceComparison(METRIC, grouped="yes"),
+            "SliceComparison: option 'grouped': expected True or False, got 'yes'$",
+        ),
+        (
+            lambda: tally.SliceComparison(3),
+            "SliceComparison: option 'metric': expected a tally.Metric, got 3$",
+        ),
+        (
+            lambda: tally.MetricTracker(METRIC, maximize="x"),
+            "MetricTracker: option 'maximize': expected True or False, got 'x'$",
+        ),
+        (
+            lambda: tally.MetricTracker([METRIC], maximize=True),
+            "option 'maximize': expected a dict by member of a collection, got True$",
+        ),
+        (
+            lambda: tally.NamedSets(3, METRIC),
+            "NamedSets: option 'sets': expected a list of names, got 3$",
+        ),
+        (
+            lambda: tally.NamedSets(["a"], METRIC, weights=["x"]),
+            "NamedSets: option 'weights': expected a number, got 'x'$",
+        ),
+        (
+            lambda: tally.MetricLogger(run=None),
+            "MetricLogger: option 'run': expected a text, got None$",
+        ),
+        (
+            lambda: tally.Progress(style=3),
+            "Progress: option 'style': expected None or a text, got 3$",
+        ),
+        (lambda: tally.progress(3), "progress: option 'function': expected a function, got 3$"),
+        (
+            lambda: tally.progress(print, pause="x"),
+            "progress: option 'pause': expected a number, got 'x'$",
+        ),
+        (
+            lambda: tally.losses.MetricLoss(3),
+            "MetricLoss: option 'metric': expected a tally.Metric, got 3$",
+        ),
+        (lambda: tally.merge(3), "merge: expected a list of states, got int$"),
+        (
+            lambda: tally.wilson_interval(3, 9, level="x"),
+            "wilson_interval: argument 'level': expected a number, got 'x'$",
+        ),
+        (
+            lambda: tally.mcnemar(1.5, 2),
+            "mcnemar: argument 'first_only': expected an integer, got 1.5$",
+        ),
+        (
+            lambda: tally.welch_test((1, 1, "x"), (1, 1, 9)),
+            "welch_test: n: expected a number, got 'x'$",
+        ),
+        (
+            lambda: tally.gather_all_tensors(3),
+            "gather_all_tensors: argument 'tensor': expected a tensor, got 3$",
+        ),
+        (
+            lambda: tally.gather_all_tensors(torch.ones(1), timeout="x"),
+            "gather_all_tensors: argument 'timeout': expected None or a number, got 'x'$",
+        ),
+        (
+            lambda: tally.average_gradients(["x"]),
+            "average_gradients: argument 'parameters': expected a tensor, got 'x'$",
+        ),
+        (
+            lambda: tally.broadcast_parameters(3),
+            "broadcast_parameters: argument 'tensors': expected a list of tensors, got 3$",
+        ),
+        (lambda: tally.IntervalMetric(), r"missing 1 required positional argument: 'metric'$"),
         (
             lambda: tally.losses.FocalLoss(mode="multiclass", alpha=0.5),
             'FocalLoss: expected class_weights instead of alpha with "multiclass"$',
