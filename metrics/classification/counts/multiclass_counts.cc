@@ -97,11 +97,15 @@ at::Tensor counts_of_matrix(const at::Tensor& matrix, std::int64_t classes,
                   at::zeros({1}, counts.options()), distances.reshape({1})});
 }
 
-// Whether to take it so: in a large matrix, that is faster on the CPU, too.
-bool is_counted_by_tensors(const at::Tensor& matrix) {
+bool is_beside_cpu(const at::Tensor& matrix) {
+  return matrix.defined() && !matrix.is_cpu();
+}
+
+// Whether counts are faster with tensor operations on the CPU, too. Sums of
+// weights are not taken so: they keep their order.
+bool is_large(const at::Tensor& counts) {
   constexpr std::int64_t kLargeMatrix = 1 << 16;
-  return matrix.defined() &&
-         (!matrix.is_cpu() || matrix.numel() >= kLargeMatrix);
+  return counts.defined() && counts.numel() >= kLargeMatrix;
 }
 
 // Up to this many entries a matrix for every batch costs next to nothing.
@@ -287,8 +291,8 @@ MulticlassCounts::State MulticlassCounts::derive(
   const std::int64_t width = classification::CountRows::width(
       classification::CountRows::Layout::kClasses, classes);
   State state;
-  if (classification::is_counted_by_tensors(pairs.counts) ||
-      classification::is_counted_by_tensors(pairs.sums) ||
+  if (classification::is_beside_cpu(pairs.counts) ||
+      classification::is_beside_cpu(pairs.sums) ||
       pairs.pairs.is_beside_cpu()) {
     const at::Tensor matrix = pairs.matrix();
     state.counts =
@@ -303,10 +307,14 @@ MulticlassCounts::State MulticlassCounts::derive(
     }
     return state;
   }
-  state.counts = internal::fresh_zeros({width}, at::kLong);
+  const bool is_large = classification::is_large(pairs.counts);
+  state.counts =
+      is_large
+          ? classification::counts_of_matrix(pairs.counts, classes, distance_)
+          : internal::fresh_zeros({width}, at::kLong);
   auto* const counts = state.counts.mutable_data_ptr<std::int64_t>();
   counts[3 * classes] = static_cast<std::int64_t>(pairs.nans.value());
-  if (pairs.counts.defined()) {
+  if (pairs.counts.defined() && !is_large) {
     classification::add_matrix(pairs.counts, classes, distance_, counts);
   }
   if (pairs.pairs.size() > 0) {
