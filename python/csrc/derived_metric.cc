@@ -62,9 +62,10 @@ class DerivedMetric final : public MetricWrapper {
 
 std::shared_ptr<Metric> derived_metric(std::unique_ptr<Metric> value,
                                        std::unique_ptr<Metric> source) {
-  TORCH_CHECK_VALUE(value->source_key() == source->state_key(),
-                    value->repr(), ": expected a metric from whose state its "
-                    "own derives, got ", source->repr());
+  TORCH_CHECK_VALUE(value->source_key() == source->state_key(), value->repr(),
+                    ": expected a metric from whose state its "
+                    "own derives, got ",
+                    source->repr());
   return std::make_shared<DerivedMetric>(std::move(value), std::move(source));
 }
 

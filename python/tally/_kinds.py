@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from torch import Tensor
 
+
 def _as(kind):
     def converted(value):
         if not isinstance(value, kind):
@@ -47,8 +48,8 @@ def of_kind(what, value, kind):
         raise TypeError(f"{what}: expected {words}, got {value!r:.80}") from None
 
 
-def list_of(words, what, values, kind=None):
-    """The values as a list, each of a kind; TypeError for others, with `what` in front."""
+def list_of(what, values, words, kind=None):
+    """The values as a list, each of a kind; TypeError for others. `words` are plural."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeError(f"{what}: expected a list of {words}, got {values!r:.80}")
     return [value if kind is None else of_kind(what, value, kind) for value in values]

@@ -30,7 +30,8 @@ class progress:
     @checked
     def __init__(self, function, *, pause=0.25):
         if not callable(function):
-            raise TypeError(f"progress: option 'function': expected a function, got {function!r:.80}")
+            what = "progress: option 'function'"
+            raise TypeError(f"{what}: expected a function, got {function!r:.80}")
         if not 0 <= pause <= 86400:
             raise ValueError(f"expected a pause from 0 to 86400 seconds, got {pause}")
         self._function, self._pause = function, pause

@@ -86,7 +86,7 @@ def average_gradients(parameters, process_group=None, timeout: float | None = No
     DistributedDataParallel.
     """
     what = "average_gradients: argument 'parameters'"
-    parameters = list_of("tensors", what, parameters, torch.Tensor)
+    parameters = list_of(what, parameters, "tensors", torch.Tensor)
     over_ranks(functions.average_gradients, parameters, boxed(process_group), timeout)
 
 
@@ -94,5 +94,5 @@ def average_gradients(parameters, process_group=None, timeout: float | None = No
 def broadcast_parameters(tensors, root=0, process_group=None, timeout: float | None = None):
     """Writes the values that rank ``root`` has into these tensors on every rank."""
     what = "broadcast_parameters: argument 'tensors'"
-    tensors = list_of("tensors", what, tensors, torch.Tensor)
+    tensors = list_of(what, tensors, "tensors", torch.Tensor)
     over_ranks(functions.broadcast_parameters, tensors, root, boxed(process_group), timeout)

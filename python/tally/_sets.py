@@ -41,7 +41,7 @@ class NamedSets(Copyable):
     """
 
     def __init__(self, sets, metrics, *, weights=None):
-        names = [str(name) for name in list_of("names", "NamedSets: option 'sets'", sets)]
+        names = [str(name) for name in list_of("NamedSets: option 'sets'", sets, "names")]
         members = members_of(metrics, "NamedSets")
         if isinstance(weights, dict):
             if set(weights) != set(names):
@@ -51,7 +51,7 @@ class NamedSets(Copyable):
                 )
             weights = [weights[name] for name in names]
         if weights is not None:
-            weights = list_of("numbers", "NamedSets: option 'weights'", weights, float)
+            weights = list_of("NamedSets: option 'weights'", weights, "numbers", float)
         members = [(name or type(metric).__name__, metric) for name, metric in members]
         self._rebuild(names, members, weights or [])
 

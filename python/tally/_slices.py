@@ -95,7 +95,7 @@ def encode_keys(keys):
 
 def _encode_known(keys):
     """The keys of an option, each a value or a tuple of them."""
-    keys = list_of("keys", "SlicedMetric: option 'keys'", keys)
+    keys = list_of("SlicedMetric: option 'keys'", keys, "keys")
     rows = [key if isinstance(key, tuple) else (key,) for key in keys]
     kinds, texts = [], []
     for row in rows:

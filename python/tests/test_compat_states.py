@@ -295,6 +295,42 @@ def test_a_compute_of_a_subclass_finds_states():
     assert mine.compute() == right / 40
 
 
+# Classes and inputs; in TorchMetrics some results have the dtype of the model, some not.
+DTYPES = [
+    ("classification.BinaryAccuracy", {}, (PREDS, TARGET)),
+    ("classification.MulticlassF1Score", {"num_classes": 4}, (SCORES, LABELS)),
+    ("classification.MulticlassCohenKappa", {"num_classes": 4}, (SCORES, LABELS)),
+    ("classification.BinaryAUROC", {}, (PREDS, TARGET)),
+    ("retrieval.RetrievalMAP", {}, QUERIES),
+    ("regression.SpearmanCorrCoef", {}, (VALUES, OTHERS)),
+    ("regression.R2Score", {}, (VALUES, OTHERS)),
+    ("regression.MeanSquaredError", {}, (VALUES, OTHERS)),
+    ("aggregation.MeanMetric", {}, (VALUES,)),
+    ("aggregation.CatMetric", {}, (VALUES,)),
+]
+
+
+@pytest.mark.parametrize(("path", "options", "inputs"), DTYPES)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_a_model_of_another_dtype(path, options, inputs, dtype):
+    values = []
+    for package in (torchmetrics, real):
+        model = torch.nn.ModuleDict({"metric": make(package, path, options)}).to(dtype)
+        model["metric"].update(*inputs)
+        values.append(model["metric"].compute())
+        model.half()  # which metrics leave
+        assert model["metric"].compute().dtype == values[-1].dtype
+    assert values[0].dtype == values[1].dtype
+    rough = 1e-4 if dtype == torch.float64 else 0.02  # TorchMetrics rounds states
+    torch.testing.assert_close(*values, rtol=rough, atol=rough)
+
+
+def test_results_of_a_dtype_that_is_set():
+    metric = torchmetrics.classification.BinaryAccuracy().set_dtype(torch.float64)
+    metric.update(PREDS, TARGET)
+    assert metric.to(torch.bfloat16).compute().dtype == torch.float64
+
+
 def of_ranks(rank, world):
     metric = torchmetrics.classification.MulticlassAccuracy(num_classes=4)
     rows = slice(None, 10) if rank == 0 else slice(10, None)

@@ -299,8 +299,7 @@ MulticlassCounts::State MulticlassCounts::derive(
         matrix.defined()
             ? classification::counts_of_matrix(matrix, classes, distance_)
             : at::zeros({width}, pairs.sums.options().dtype(at::kLong));
-    state.counts.select(0, 3 * classes)
-        .add_(pairs.nans.tensor().to(at::kLong));
+    state.counts.select(0, 3 * classes).add_(pairs.nans.tensor().to(at::kLong));
     if (pairs.sums.defined()) {
       state.sums =
           classification::counts_of_matrix(pairs.sums, classes, distance_);

@@ -3,6 +3,7 @@
 import torchmetrics
 from torchmetrics.utilities.exceptions import TorchMetricsUserError
 
+from tally.compat.torchmetrics import _their_states
 from tally.compat.torchmetrics._as_theirs import TheirStates
 from tally.compat.torchmetrics._states import STATE
 from tally.compat.torchmetrics._subclasses import AddedStates
@@ -114,7 +115,10 @@ class Shared(AddedStates, TheirStates):
         self.__dict__["_computed"] = None
 
     def _apply(self, fn, exclude_state=""):
+        dtype = self._dtype
         this = torchmetrics.Metric._apply(self, fn, exclude_state=[STATE])
+        if not self._dtype_convert and not _their_states.take_dtype(self, this._dtype):
+            this.__dict__["_dtype"] = dtype
         if this._dtype.is_floating_point:
             this._tally.set_dtype(this._dtype)
         for metric in (this._tally, this._kept):

@@ -320,6 +320,27 @@ _KEPT = dict.fromkeys(
 CURVES = {kind + name for kind in _KINDS for name in _CURVES}
 
 
+# Classes whose results are float32 again with states of fewer bits.
+_FLOAT32_AGAIN = {
+    "BLEUScore", "CHRFScore", "CramersV", "ExplainedVariance", "JensenShannonDivergence",
+    "KLDivergence", "PeakSignalNoiseRatio", "PearsonsContingencyCoefficient", "R2Score",
+    "SacreBLEUScore", "TschuprowsT",
+}
+
+
+def take_dtype(metric, dtype):
+    """Whether a model's dtype is that of TorchMetrics' results: not of counts and rows."""
+    name = metric._real.__name__
+    if name == "CatMetric":
+        return True
+    if name in _FLOAT32_AGAIN and dtype.itemsize < torch.float32.itemsize:
+        return False
+    return any(
+        isinstance(default, torch.Tensor) and default.is_floating_point()
+        for default in metric._their_defaults.values()
+    )
+
+
 def _as_kept(metric, value):
     """On the metric's device, with its floating-point type where sums are doubles."""
     if isinstance(value, list):
