@@ -232,6 +232,7 @@ set(TALLY_METRICS_HEADERS
     metrics/core/input_conversion.h
     metrics/core/input_device.h
     metrics/core/input_order.h
+    metrics/core/maybe_device.h
     metrics/core/metric_of_inl.h
     metrics/core/metric_traits.h
     metrics/core/observe_call.h

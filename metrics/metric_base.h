@@ -195,7 +195,7 @@ class MetricBase {
   void update_by(const Given& inputs, const Observe& observe) {
     const Use use(accumulation_);
     accumulation_.require_unsynced("update");
-    const std::optional<c10::Device> device = internal::device_of(inputs);
+    const internal::MaybeDevice device = internal::device_of(inputs);
     accumulation_.require_device(device);
     const internal::LimitGrad no_grad(false);
     auto batch = observe();

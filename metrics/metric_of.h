@@ -198,8 +198,7 @@ class MetricOf : public Metric {
   }
 
   template <class Observe>
-  Result forward_state(std::optional<c10::Device> inputs,
-                       const Observe& observe) {
+  Result forward_state(internal::MaybeDevice inputs, const Observe& observe) {
     // Not the constant: for arithmetic on metrics it depends on its metrics.
     return this->forward_by(inputs, derived().is_differentiable(), observe,
                             [&](const State& batch) {

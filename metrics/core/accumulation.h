@@ -98,13 +98,11 @@ class Accumulation {
     return synced_ ? synced_device_ : device_.current();
   }
   /// Throws c10::ValueError unless inputs on this device can be absorbed.
-  void require_device(std::optional<c10::Device> inputs) const {
-    if (!device_.takes(inputs)) refuse_device(*inputs);
+  void require_device(MaybeDevice inputs) const {
+    if (!device_.takes(inputs)) refuse_device(inputs);
   }
   /// Inputs on this device have been.
-  void note_device(std::optional<c10::Device> inputs) {
-    device_.note_inputs(inputs);
-  }
+  void note_device(MaybeDevice inputs) { device_.note_inputs(inputs); }
 
   /// Merges one batch into the local state and counts an update, or throws and
   /// changes nothing. The batch is a state of the only column that has batches,
@@ -121,7 +119,7 @@ class Accumulation {
   /// Implements Metric::forward for a batch as above, created by `observe()`;
   /// `evaluate(batch)` returns its value.
   template <class Observe, class Evaluate>
-  auto forward(std::optional<c10::Device> inputs, const Observe& observe,
+  auto forward(MaybeDevice inputs, const Observe& observe,
                const Evaluate& evaluate);
 
   /// Implements Metric::compute_results: `evaluate(rows)` keeps the value of
@@ -251,7 +249,7 @@ class Accumulation {
 
  private:
   [[noreturn]] void refuse_synced(const char* verb) const;
-  [[noreturn]] void refuse_device(c10::Device inputs) const;
+  [[noreturn]] void refuse_device(MaybeDevice inputs) const;
   // A state that is not of this column.
   [[noreturn]] void refuse_batch(std::size_t column) const;
   [[noreturn]] void refuse_batch_without_key() const;

@@ -22,8 +22,8 @@ void Accumulation::absorb(Batch& batch) {
 }
 
 template <class Observe, class Evaluate>
-auto Accumulation::forward(std::optional<c10::Device> inputs,
-                           const Observe& observe, const Evaluate& evaluate) {
+auto Accumulation::forward(MaybeDevice inputs, const Observe& observe,
+                           const Evaluate& evaluate) {
   const auto ranks = ranks_to_sync_on_step();
   const auto prepare = [&] {
     require_unsynced("forward");
@@ -32,7 +32,7 @@ auto Accumulation::forward(std::optional<c10::Device> inputs,
   };
   auto batch = ranks ? or_report(ranks, prepare) : prepare();
   auto value = ranks ? value_of_ranks(batch, ranks, evaluate) : evaluate(batch);
-  move_result(value, inputs);
+  if (inputs.is_beside_cpu()) move_result(value, inputs.get());
   absorb(batch);
   note_device(inputs);
   if (may_warn_) warn_of_own_rows();

@@ -82,9 +82,9 @@ void Accumulation::copy_state(const Accumulation& other) {
   invalidate_value();
 }
 
-void Accumulation::refuse_device(c10::Device inputs) const {
+void Accumulation::refuse_device(MaybeDevice inputs) const {
   TORCH_CHECK_VALUE(false, label(), ": expected inputs on ", *device_.current(),
-                    ", where its state is, got them on ", inputs,
+                    ", where its state is, got them on ", *inputs.get(),
                     "; to(device) moves the state");
 }
 

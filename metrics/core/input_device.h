@@ -2,8 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <optional>
-
+#include "tally/metrics/core/maybe_device.h"
 #include "tally/metrics/inputs.h"
 
 namespace tally::internal {
@@ -14,10 +13,9 @@ namespace tally::internal {
 class InputDevice {
  public:
   void add(const at::Tensor& tensor) {
-    if (!tensor.defined()) return;
     if (tensor.is_cpu()) {
       any_on_cpu_ = any_on_cpu_ || tensor.dim() > 0;
-    } else if (!other_) {
+    } else if (tensor.defined() && !other_.is_known()) {
       other_ = tensor.device();
     }
   }
@@ -29,30 +27,28 @@ class InputDevice {
     input.visit_tensors([this](const at::Tensor& each) { add(each); });
   }
 
-  std::optional<c10::Device> device() const {
-    return any_on_cpu_ && !other_ ? c10::Device(c10::kCPU) : other_;
+  MaybeDevice device() const {
+    return any_on_cpu_ && !other_.is_known() ? MaybeDevice::cpu() : other_;
   }
 
  private:
   bool any_on_cpu_ = false;
-  std::optional<c10::Device> other_;
+  MaybeDevice other_;
 };
 
-inline std::optional<c10::Device> device_of(std::optional<c10::Device> device) {
-  return device;
-}
+inline MaybeDevice device_of(MaybeDevice device) { return device; }
 template <class... Args>
-std::optional<c10::Device> device_of_all(const Args&... inputs) {
+MaybeDevice device_of_all(const Args&... inputs) {
   InputDevice device;
   (device.add_all(inputs), ...);
   return device.device();
 }
-inline std::optional<c10::Device> device_of(Inputs inputs) {
+inline MaybeDevice device_of(Inputs inputs) {
   InputDevice device;
   for (const InputRef& input : inputs) device.add_all(input);
   return device.device();
 }
-inline std::optional<c10::Device> device_of(NamedInputs inputs) {
+inline MaybeDevice device_of(NamedInputs inputs) {
   InputDevice device;
   for (const NamedInput& input : inputs) device.add_all(input.value());
   return device.device();

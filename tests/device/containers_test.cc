@@ -7,11 +7,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tally/losses/metric_loss.h"
+#include "tally/metrics/core/maybe_device.h"
+#include "tally/metrics/core/state_device.h"
 #include "tally/metrics/metrics.h"
 #include "tally/testing/compare.h"
 #include "tally/testing/pretend_device.h"
@@ -82,6 +85,34 @@ void check_container(const Make& make) {
     container.update(batch.preds, batch.target);
     return tensors_in(container.compute());
   });
+}
+
+TEST(StateDeviceTest, FollowsInputsFromTheCpuButNotBack) {
+  const c10::Device first(at::kCUDA, 0), second(at::kCUDA, 1), any(at::kCUDA);
+  for (const c10::Device device : {first, second, any}) {
+    EXPECT_EQ(internal::MaybeDevice(device).get(), device);
+  }
+  EXPECT_EQ(internal::MaybeDevice(c10::Device(at::kCPU, 0)).get(), at::kCPU);
+  EXPECT_EQ(internal::MaybeDevice().get(), std::nullopt);
+
+  internal::StateDevice state;
+  for (const internal::MaybeDevice taken :
+       {internal::MaybeDevice(), internal::MaybeDevice::cpu(),
+        internal::MaybeDevice(second)}) {
+    ASSERT_TRUE(state.takes(taken));
+    state.note_inputs(taken);
+  }
+  EXPECT_EQ(state.current(), second);
+  EXPECT_TRUE(state.takes(second));
+  EXPECT_TRUE(state.takes(std::nullopt));
+  EXPECT_FALSE(state.takes(first));
+  EXPECT_FALSE(state.takes(any));
+  EXPECT_FALSE(state.takes(c10::Device(at::kCPU)));
+  state.replace();
+  EXPECT_EQ(state.current(), std::nullopt);
+  state.give(first);
+  state.replace(second);
+  EXPECT_EQ(state.current(), first);
 }
 
 TEST(ContainersOnDeviceTest, Collection) {

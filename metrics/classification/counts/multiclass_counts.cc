@@ -307,10 +307,9 @@ MulticlassCounts::State MulticlassCounts::derive(
     return state;
   }
   const bool is_large = classification::is_large(pairs.counts);
-  state.counts =
-      is_large
-          ? classification::counts_of_matrix(pairs.counts, classes, distance_)
-          : internal::fresh_zeros({width}, at::kLong);
+  state.counts = is_large ? classification::counts_of_matrix(pairs.counts,
+                                                             classes, distance_)
+                          : internal::fresh_zeros({width}, at::kLong);
   auto* const counts = state.counts.mutable_data_ptr<std::int64_t>();
   counts[3 * classes] = static_cast<std::int64_t>(pairs.nans.value());
   if (pairs.counts.defined() && !is_large) {
