@@ -66,6 +66,7 @@ HWY_INLINE Vector<T> exp_up_to_one(const Vector<T> x) {
 // The same where some processors' minimum and maximum drop NaN.
 template <class T>
 HWY_INLINE Vector<T> exp_or_nan(const Vector<T> x) {
+  if (HWY_ARCH_X86) return exp_up_to_one<T>(x);
   return hn::IfThenElse(hn::IsNaN(x), x, exp_up_to_one<T>(x));
 }
 
@@ -92,16 +93,35 @@ HWY_INLINE V log1p_of_part(const D d, const V e, double /*type*/) {
   return hn::Log1p(d, e);
 }
 
-// A vector of a row, padded with zeros after its last full vector. Does not use
-// MaskedLoad, which requires alignment on some targets.
+// Whether what is masked out is neither read nor written: other targets mask
+// whole vectors, some of them aligned.
+constexpr bool kMasksMemory = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
+
+// A vector of a row, padded with zeros after its last full vector.
 template <bool kWhole, class T>
 HWY_INLINE Vector<T> load(const T* q, std::int64_t left) {
   const Tag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  if (kWhole || left >= lanes) return hn::LoadU(d, q);
+  if (kWhole || left >= lanes<T>()) return hn::LoadU(d, q);
+  if (kMasksMemory) {
+    return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(left)), d, q);
+  }
   HWY_ALIGN T values[hn::MaxLanes(Tag<T>())] = {};
   for (std::int64_t i = 0; i < left; ++i) values[i] = q[i];
   return hn::Load(d, values);
+}
+
+// What of it is in the row: other threads may write what is behind.
+template <class T>
+HWY_INLINE void store_in_row(const Vector<T> value, T* q, std::int64_t left) {
+  const Tag<T> d;
+  if (left >= lanes<T>()) return hn::StoreU(value, d, q);
+  if (kMasksMemory) {
+    return hn::BlendedStore(
+        value, hn::FirstN(d, static_cast<std::size_t>(left)), d, q);
+  }
+  HWY_ALIGN T values[hn::MaxLanes(Tag<T>())];
+  hn::Store(value, d, values);
+  for (std::int64_t i = 0; i < left; ++i) q[i] = values[i];
 }
 
 template <bool kWhole, class T>

@@ -29,12 +29,12 @@ ScoreRule rule_of(const SoftCountsInput& input) {
 template <class T>
 at::Tensor counts_of(const Call& call, const SoftCountsInput& input) {
   const ScoreRule rule = rule_of(input);
-  const std::int64_t classes = input.preds.size(1);
+  const std::int64_t classes = input.classes;
   const std::int64_t size = kSoftCounts * classes;
   const ScoreBlocks<T> blocks(input, input.by_sample);
   std::optional<double> wrong;
   const std::vector<double> sums = blocks.sums(
-      size,
+      size, /*kept=*/{},
       [&](const ScoreBlock<T>& block, double* group) {
         add_soft_counts(block, rule, group);
       },
@@ -54,11 +54,12 @@ template <class T>
 at::Tensor gradients_of(const SoftCountsInput& input,
                         const at::Tensor& of_counts) {
   const ScoreRule rule = rule_of(input);
-  const std::int64_t classes = input.preds.size(1);
+  const std::int64_t classes = input.classes;
   const at::Tensor given = of_counts.to(input.preds.scalar_type()).contiguous();
   const T* const slopes = given.data_ptr<T>();
   return ScoreBlocks<T>(input, input.by_sample)
-      .gradients([&](std::int64_t group, const ScoreBlock<T>& block, T* rows,
+      .gradients(/*by_position=*/false, /*kept=*/{},
+                 [&](std::int64_t group, const ScoreBlock<T>& block, T* rows,
                      std::int64_t stride) {
         const T* const both =
             slopes + (input.by_sample ? group * kSoftCounts * classes : 0);
@@ -75,11 +76,11 @@ struct Composite {
         : input.activation == Activation::kSigmoid ? preds.sigmoid()
                                                    : preds;
     at::Tensor target = input.target.detach();
-    if (input.index()) target = target.unsqueeze(1);
+    if (input.index) target = target.unsqueeze(1);
     counts = input.ignore_index ? target.ne(*input.ignore_index)
                                 : at::ones_like(target, at::kBool);
     counts = counts.expand_as(preds);
-    if (input.index()) {
+    if (input.index) {
       const at::Tensor classes = at::arange(
           preds.size(1),
           at::TensorOptions().dtype(at::kLong).device(preds.device()));
@@ -90,7 +91,7 @@ struct Composite {
   }
 
   bool takes_minimum(const SoftCountsInput& input) const {
-    return input.soft_labels && !input.index();
+    return input.soft_labels && !input.index;
   }
 
   at::Tensor sums(const SoftCountsInput& input) const {

@@ -35,15 +35,17 @@ std::int64_t positions_of(const at::Tensor& tensor, std::int64_t first) {
 SoftCountsInput input_of(const Settings& s, const at::Tensor& preds,
                          const at::Tensor& target) {
   const bool binary = s.mode == LabelMode::kBinary;
-  const std::int64_t samples = preds.size(0);
-  const std::int64_t classes = binary ? 1 : preds.size(1);
-  const std::int64_t positions = positions_of(preds, binary ? 1 : 2);
   SoftCountsInput input;
+  input.samples = preds.size(0);
+  input.classes = binary ? 1 : preds.size(1);
+  input.positions = positions_of(preds, binary ? 1 : 2);
+  input.index = target.dim() != preds.dim();
   input.preds = preds.to(sync::accumulate_dtype(preds.scalar_type()))
-                    .reshape({samples, classes, positions});
-  input.target = target.dim() == preds.dim()
-                     ? target.reshape({samples, classes, positions})
-                     : target.reshape({samples, positions});
+                    .reshape({input.samples, input.classes, input.positions});
+  input.target =
+      input.index
+          ? target.reshape({input.samples, input.positions})
+          : target.reshape({input.samples, input.classes, input.positions});
   input.activation = s.input == ScoreKind::kProbabilities ? Activation::kNone
                      : s.mode == LabelMode::kMulticlass   ? Activation::kSoftmax
                                                         : Activation::kSigmoid;
