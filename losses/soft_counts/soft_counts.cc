@@ -27,7 +27,7 @@ ScoreRule rule_of(const SoftCountsInput& input) {
 
 /// [groups, kSoftCounts, C]
 template <class T>
-at::Tensor counts_of(const Call& call, const SoftCountsInput& input) {
+at::Tensor counts_of(const std::string& loss, const SoftCountsInput& input) {
   const ScoreRule rule = rule_of(input);
   const std::int64_t classes = input.classes;
   const std::int64_t size = kSoftCounts * classes;
@@ -39,7 +39,7 @@ at::Tensor counts_of(const Call& call, const SoftCountsInput& input) {
         add_soft_counts(block, rule, group);
       },
       wrong);
-  if (wrong) refuse_label(call.asker, input, *wrong);
+  if (wrong) refuse_label(loss, input, *wrong);
   const std::int64_t results = input.by_sample ? blocks.groups() : 1;
   at::Tensor result = at::zeros({results, kSoftCounts, classes}, at::kDouble);
   auto* const out = result.data_ptr<double>();
@@ -130,9 +130,32 @@ struct Composite {
   }
 };
 
-template <class T>
-at::Tensor scanned(const Call& call, const SoftCountsInput& input) {
-  const at::Tensor counts = counts_of<T>(call, input);
+}  // namespace
+
+at::Tensor plain_soft_counts(const std::string& loss,
+                             const SoftCountsInput& input) {
+  return input.preds.scalar_type() == at::kFloat
+             ? counts_of<float>(loss, input)
+             : counts_of<double>(loss, input);
+}
+
+at::Tensor soft_counts_gradient(const SoftCountsInput& input,
+                                const at::Tensor& of_counts) {
+  return input.preds.scalar_type() == at::kFloat
+             ? gradients_of<float>(input, of_counts)
+             : gradients_of<double>(input, of_counts);
+}
+
+at::Tensor composite_soft_counts(const SoftCountsInput& input) {
+  return Composite(input, input.preds).sums(input);
+}
+
+at::Tensor soft_counts(const Call& call, const SoftCountsInput& input) {
+  if (!input.preds.is_cpu()) {
+    check_label_values(call.asker, input);
+    return composite_soft_counts(input);
+  }
+  const at::Tensor counts = plain_soft_counts(call.asker, input);
   if (!sync::has_graph(input.preds)) return counts;
   const Untouched inputs({input.preds, input.target});
   return sync::attach(
@@ -142,20 +165,8 @@ at::Tensor scanned(const Call& call, const SoftCountsInput& input) {
         if (at::GradMode::is_enabled()) {
           return Composite(input, input.preds).gradient(input, gradient);
         }
-        return gradients_of<T>(input, gradient);
+        return soft_counts_gradient(input, gradient);
       });
-}
-
-}  // namespace
-
-at::Tensor soft_counts(const Call& call, const SoftCountsInput& input) {
-  if (input.preds.is_cpu()) {
-    return input.preds.scalar_type() == at::kFloat
-               ? scanned<float>(call, input)
-               : scanned<double>(call, input);
-  }
-  check_label_values(call.asker, input);
-  return Composite(input, input.preds).sums(input);
 }
 
 }  // namespace tally::losses::internal
