@@ -1027,6 +1027,7 @@ set(TALLY_LOSSES_SOURCES
     losses/common/sigmoid_kernels.cc
     losses/common/softmax_kernels.cc
     losses/common/tiles.cc
+    losses/common/transpose.cc
     losses/common/two_views.cc
     losses/contrastive/clip_loss.cc
     losses/contrastive/same_label_losses.cc
@@ -1050,6 +1051,7 @@ set(TALLY_LOSSES_SOURCES
     losses/slates/slates.cc
     losses/soft_counts/soft_counts.cc
     losses/soft_counts/soft_counts_kernels.cc
+    losses/soft_counts/soft_counts_loss.cc
     losses/soft_counts/soft_counts_losses.cc
     losses/soft_order/soft_order.cc
     losses/soft_order/soft_spearman_loss.cc)
@@ -1061,6 +1063,7 @@ set(TALLY_LOSSES_SINGLE_SOURCES
     losses/common/same_label_kernels.cc
     losses/common/sigmoid_kernels.cc
     losses/common/softmax_kernels.cc
+    losses/common/transpose.cc
     losses/registry/loss_registry.cc
     losses/soft_counts/soft_counts_kernels.cc)
 

@@ -49,10 +49,9 @@ struct Slopes {
 
   HWY_INLINE Slopes(const Softmax<T>& softmax, const Labeled<T>& own, T gamma,
                     T given) {
-    const Vector<T> slope =
-        hn::Mul(softmax.focal(own.score, own.e, gamma).slope,
-                hn::Div(hn::Mul(own.weight, hn::Set(Tag<T>(), given)),
-                        softmax.total));
+    const Vector<T> slope = hn::Mul(
+        softmax.focal(own.score, own.e, gamma).slope,
+        hn::Div(hn::Mul(own.weight, hn::Set(Tag<T>(), given)), softmax.total));
     largest = softmax.largest;
     of_own = hn::IfThenElseZero(
         own.counts, hn::Mul(slope, softmax.others_than(own.score, own.e)));

@@ -80,8 +80,8 @@ void refuse_label(std::string_view loss, const LabeledPositions& input,
   const std::string also =
       input.ignore_index ? c10::str(" or ", *input.ignore_index) : "";
   TORCH_CHECK_VALUE(!input.index, loss,
-                    ": expected target to be a class below ",
-                    input.classes, also, ", got ", value);
+                    ": expected target to be a class below ", input.classes,
+                    also, ", got ", value);
   TORCH_CHECK_VALUE(false, loss, ": expected target in [0, 1]", also, ", got ",
                     value);
 }

@@ -20,7 +20,6 @@
 
 namespace tally::losses::internal {
 
-
 /// The work on scores on the CPU, of any strides, in ranges of positions that
 /// do not depend on the number of threads.
 template <class T>
@@ -55,13 +54,13 @@ class ScoreBlocks {
 
   /// Memory for kKeptNumbers of each position.
   at::Tensor kept_memory() const {
-    return tally::internal::fresh_tensor(
-        {groups_ * ranges_ * kept_of_unit()}, preds_.scalar_type());
+    return tally::internal::fresh_tensor({groups_ * ranges_ * kept_of_unit()},
+                                         preds_.scalar_type());
   }
 
-  /// The sums of each group, to which `add(block, sums)` adds, and what it keeps
-  /// if there is memory for it. A label that none is comes first, in the order
-  /// of positions.
+  /// The sums of each group, to which `add(block, sums)` adds, and what it
+  /// keeps if there is memory for it. A label that none is comes first, in the
+  /// order of positions.
   template <class Add>
   std::vector<double> sums(std::int64_t size, const at::Tensor& kept,
                            const Add& add, std::optional<double>& wrong) const {
@@ -88,8 +87,8 @@ class ScoreBlocks {
   }
 
   /// The gradient of preds: rows as those of scores, which `fill(group, block,
-  /// rows, stride)` writes. With `by_position` it takes blocks by position, where
-  /// classes lie side by side.
+  /// rows, stride)` writes. With `by_position` it takes blocks by position,
+  /// where classes lie side by side.
   template <class Fill>
   at::Tensor gradients(bool by_position, const at::Tensor& kept,
                        const Fill& fill) const {
@@ -223,26 +222,26 @@ class ScoreBlocks {
     const std::int64_t units = groups_ * ranges_;
     const std::int64_t work =
         std::max<std::int64_t>(1, classes_ * std::min(positions_, range_));
-    at::parallel_for(
-        0, units, std::max<std::int64_t>(1, 32768 / work),
-        [&](std::int64_t begin, std::int64_t end) {
-          Memory memory(block_ * classes_);
-          for (std::int64_t unit = begin; unit < end; ++unit) {
-            memory.wrong.reset();
-            const std::int64_t first = unit % ranges_ * range_;
-            const std::int64_t last = std::min(first + range_, positions_);
-            for (std::int64_t i = first; i < last; i += block_) {
-              const Span span{i, std::min(block_, last - i)};
-              ScoreBlock<T> block =
-                  read(unit / ranges_, span, by_position, memory);
-              if (keeps) {
-                block.kept =
-                    keeps + unit * kept_of_unit() + kKeptNumbers * (i - first);
-              }
-              body(unit, block, span, memory);
-            }
-          }
-        });
+    at::parallel_for(0, units, std::max<std::int64_t>(1, 32768 / work),
+                     [&](std::int64_t begin, std::int64_t end) {
+                       Memory memory(block_ * classes_);
+                       for (std::int64_t unit = begin; unit < end; ++unit) {
+                         memory.wrong.reset();
+                         const std::int64_t first = unit % ranges_ * range_;
+                         const std::int64_t last =
+                             std::min(first + range_, positions_);
+                         for (std::int64_t i = first; i < last; i += block_) {
+                           const Span span{i, std::min(block_, last - i)};
+                           ScoreBlock<T> block =
+                               read(unit / ranges_, span, by_position, memory);
+                           if (keeps) {
+                             block.kept = keeps + unit * kept_of_unit() +
+                                          kKeptNumbers * (i - first);
+                           }
+                           body(unit, block, span, memory);
+                         }
+                       }
+                     });
   }
 
   ScoreBlock<T> read(std::int64_t group, const Span& span, bool by_position,

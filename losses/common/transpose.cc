@@ -39,9 +39,8 @@ HWY_INLINE void transpose_tile(D d, const float* from, std::int64_t from_stride,
   const auto row = [&](std::int64_t i) HWY_ATTR {
     return load_blocks(d, from + i * from_stride, from_stride);
   };
-  const auto put = [&](hn::Vec<D> column, std::int64_t j) HWY_ATTR {
-    hn::StoreU(column, d, to + j * to_stride);
-  };
+  const auto put = [&](hn::Vec<D> column, std::int64_t j)
+                       HWY_ATTR { hn::StoreU(column, d, to + j * to_stride); };
   const auto v0 = row(0), v1 = row(1), v2 = row(2), v3 = row(3);
   const auto even_lower = hn::InterleaveLower(d, v0, v2);
   const auto even_upper = hn::InterleaveUpper(d, v0, v2);

@@ -163,9 +163,12 @@ RowAgreement agree_on_sig_lip(const Call& call,
     return RowOffer{
         inputs.image.size(0),
         // Nothing to agree on with oneself.
-        call.size() == 1 ? std::string() : c10::str(inputs.image.scalar_type(), " rows of ", inputs.image.size(1),
-                 ", logit_scale ", inputs.scale_value, ", logit_bias ",
-                 inputs.bias_value, ", ", OptionRef(exchange).text()),
+        call.size() == 1
+            ? std::string()
+            : c10::str(inputs.image.scalar_type(), " rows of ",
+                       inputs.image.size(1), ", logit_scale ",
+                       inputs.scale_value, ", logit_bias ", inputs.bias_value,
+                       ", ", OptionRef(exchange).text()),
         // The other ways say by themselves who has a graph.
         exchange == SigLipExchange::kTiledRing && has_graph};
   });

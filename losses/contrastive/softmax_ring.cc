@@ -286,9 +286,8 @@ class SoftmaxBackward {
     const std::int64_t height = kept.defined() ? count_ : kTileRows;
     for_each_range(count_, height, [&](std::int64_t first, std::int64_t rows) {
       const at::Tensor tile =
-          kept.defined()
-              ? kept
-              : tiles_.product(rows_of(rows_, first, rows), columns);
+          kept.defined() ? kept
+                         : tiles_.product(rows_of(rows_, first, rows), columns);
       gradient_of(block, tile, terms, first, first_column);
       add_product(rows_of(gradients_.a, first, rows), tile, columns);
       add_product(gradient, tile.t(), rows_of(problem_.a, first, rows));

@@ -109,11 +109,15 @@ class ClassValues {
 
   /// 0 or 1, of which nothing has a derivative.
   ClassValues gt(double other) const {
-    return each([=](double x) { return Step{x > other ? 1.0 : 0.0, 0}; })
+    return each([=](double x) {
+             return Step{x > other ? 1.0 : 0.0, 0};
+           })
         .detach();
   }
   ClassValues lt(double other) const {
-    return each([=](double x) { return Step{x < other ? 1.0 : 0.0, 0}; })
+    return each([=](double x) {
+             return Step{x < other ? 1.0 : 0.0, 0};
+           })
         .detach();
   }
   ClassValues logical_and(const ClassValues& other) const { return mul(other); }
@@ -126,16 +130,16 @@ class ClassValues {
 
   ClassValues narrow(std::int64_t, std::int64_t first,
                      std::int64_t count) const {
-    ClassValues result = *this;
-    result.all_.assign(all_.begin() + first, all_.begin() + first + count);
-    return result;
+    const auto begin = all_.begin() + first;
+    return ClassValues(tape_, {begin, begin + count});
   }
   ClassValues sum(c10::IntArrayRef = {}, bool = true) const {
-    ClassValues result = narrow(1, 0, 1);
-    for (std::int64_t c = 1; c < size(); ++c) {
-      result = result.add(narrow(1, c, 1));
+    Value total = all_[0];
+    for (std::size_t c = 1; c < all_.size(); ++c) {
+      total =
+          joined(tape_, total, all_[c], {total.number + all_[c].number, 1, 1});
     }
-    return result;
+    return ClassValues(tape_, {total});
   }
   /// Of what has no derivatives.
   ClassValues amax(c10::IntArrayRef = {}, bool = true) const {
@@ -174,6 +178,17 @@ class ClassValues {
     double number, by_a, by_b = 0;
   };
 
+  ClassValues(Tape* tape, std::vector<Value> all)
+      : tape_(tape), all_(std::move(all)) {}
+
+  static Value joined(Tape* tape, const Value& a, const Value& b,
+                      const Step& step) {
+    const bool is_constant = a.place == Tape::kNone && b.place == Tape::kNone;
+    return {step.number,
+            is_constant ? Tape::kNone
+                        : tape->put(a.place, step.by_a, b.place, step.by_b)};
+  }
+
   template <class Function>
   ClassValues each(const Function& function) const {
     ClassValues result = *this;
@@ -193,12 +208,7 @@ class ClassValues {
     for (std::int64_t c = 0; c < result.size(); ++c) {
       const Value& a = all_[size() == 1 ? 0 : c];
       const Value& b = other.all_[other.size() == 1 ? 0 : c];
-      const Step step = function(a.number, b.number);
-      const bool is_constant = a.place == Tape::kNone && b.place == Tape::kNone;
-      result.all_[c] = {step.number,
-                        is_constant ? Tape::kNone
-                                    : result.tape_->put(a.place, step.by_a,
-                                                        b.place, step.by_b)};
+      result.all_[c] = joined(result.tape_, a, b, function(a.number, b.number));
     }
     return result;
   }

@@ -61,10 +61,12 @@ at::Tensor gradients_of(const SoftCountsInput& input,
       .gradients(/*by_position=*/false, /*kept=*/{},
                  [&](std::int64_t group, const ScoreBlock<T>& block, T* rows,
                      std::int64_t stride) {
-        const T* const both =
-            slopes + (input.by_sample ? group * kSoftCounts * classes : 0);
-        soft_count_gradients(block, rule, both, both + classes, rows, stride);
-      });
+                   const T* const both =
+                       slopes +
+                       (input.by_sample ? group * kSoftCounts * classes : 0);
+                   soft_count_gradients(block, rule, both, both + classes, rows,
+                                        stride);
+                 });
 }
 
 /// By LibTorch's functions: for other devices, and second-order gradients.

@@ -115,10 +115,10 @@ Weighted<Values> averaged(const Settings& s, const Weighted<Values>& classes) {
 /// Of [groups, kSoftCounts, C].
 Weighted<at::Tensor> losses_of(const Settings& s, const SoftCountsRule& rule,
                                const at::Tensor& sums) {
-  return averaged(s, losses_of<at::Tensor>(
-                         s, rule,
-                         {sums.select(1, 0), sums.select(1, 1),
-                          sums.select(1, 2), sums.select(1, 3)}));
+  return averaged(
+      s, losses_of<at::Tensor>(s, rule,
+                               {sums.select(1, 0), sums.select(1, 1),
+                                sums.select(1, 2), sums.select(1, 3)}));
 }
 
 /// Of [1, classes] or [1, 1], in the dtype of results.
@@ -140,14 +140,15 @@ ClassValues losses_of(const Settings& s, const SoftCountsRule& rule,
   ClassValues both = counts(0, tape), preds = counts(1, tape);
   return averaged(s, losses_of<ClassValues>(
                          s, rule,
-                         {std::move(both), std::move(preds),
-                          counts(2, nullptr), counts(3, nullptr)}))
+                         {std::move(both), std::move(preds), counts(2, nullptr),
+                          counts(3, nullptr)}))
       .loss;
 }
 
 double number_at(const at::Tensor& values, std::int64_t i) {
-  return values.scalar_type() == at::kFloat ? values.const_data_ptr<float>()[i]
-                                            : values.const_data_ptr<double>()[i];
+  return values.scalar_type() == at::kFloat
+             ? values.const_data_ptr<float>()[i]
+             : values.const_data_ptr<double>()[i];
 }
 
 /// The loss of one rank's scores of one group, as one node of the graph.
@@ -217,11 +218,11 @@ class FusedLoss final : public tally::internal::Fused {
 
  private:
   SoftCountsInput with(const at::Tensor& preds) const {
-    TORCH_CHECK(input_.target.is_inference() ||
-                    input_.target._version() == version_,
-                settings_.name,
-                ": target, which the backward pass needs, was changed in "
-                "place");
+    TORCH_CHECK(
+        input_.target.is_inference() || input_.target._version() == version_,
+        settings_.name,
+        ": target, which the backward pass needs, was changed in "
+        "place");
     SoftCountsInput input = input_;
     input.preds = preds;
     return input;
@@ -269,8 +270,7 @@ void check(const Settings& settings) {
 
 at::Tensor soft_counts_loss(const Settings& settings,
                             std::shared_ptr<const SoftCountsRule> rule,
-                            const at::Tensor& preds,
-                            const at::Tensor& target) {
+                            const at::Tensor& preds, const at::Tensor& target) {
   const AutocastOff as_written;
   const auto check_all = [&] {
     check(settings);
@@ -290,8 +290,8 @@ at::Tensor soft_counts_loss(const Settings& settings,
   at::Tensor own;
   const at::Tensor all = sync::reduce(call, sync::Reduction::kSum, [&] {
     check_all();
-    own = soft_counts(call, in_three_dimensions(input_of(
-                                settings, working(preds), target)));
+    own = soft_counts(
+        call, in_three_dimensions(input_of(settings, working(preds), target)));
     if (!settings.batch) {
       const Weighted<at::Tensor> samples = losses_of(settings, *rule, own);
       own = at::stack({samples.loss.mul(samples.weight).sum({0}, true),
@@ -301,12 +301,10 @@ at::Tensor soft_counts_loss(const Settings& settings,
   });
   const at::Tensor sums = sync::replicated(call, own, all, call.size());
   const at::Tensor loss =
-      settings.batch
-          ? losses_of(settings, *rule, sums).loss
-          : sums[0].div(at::where(sums[1].gt(0), sums[1].detach(),
-                                  at::ones_like(sums[1])));
-  return result_of(settings, loss,
-                   sync::accumulate_dtype(preds.scalar_type()));
+      settings.batch ? losses_of(settings, *rule, sums).loss
+                     : sums[0].div(at::where(sums[1].gt(0), sums[1].detach(),
+                                             at::ones_like(sums[1])));
+  return result_of(settings, loss, sync::accumulate_dtype(preds.scalar_type()));
 }
 
 }  // namespace tally::losses::internal

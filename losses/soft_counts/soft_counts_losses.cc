@@ -96,8 +96,8 @@ V loss_of(const FocalTverskyLossOptions& options, const SoftCountsOf<V>& of) {
   const double power = 1 / options.gamma(), linear_below = 1e-6;
   const V loss = tversky(options, of).clamp_min(0);
   return where(loss.lt(linear_below),
-                   loss.mul(std::pow(linear_below, power - 1)),
-                   loss.clamp_min(linear_below).pow(power));
+               loss.mul(std::pow(linear_below, power - 1)),
+               loss.clamp_min(linear_below).pow(power));
 }
 
 template <class V>
@@ -116,22 +116,22 @@ V loss_of(const MatthewsLossOptions& options, const SoftCountsOf<V>& of) {
   };
   // Every class has the same count.
   const V count = joint ? of.count.narrow(1, 0, 1) : of.count;
-  const V numerator =
-      count.mul(sum(of.both)).sub(sum(of.preds.mul(of.target)));
-  const V product =
-      joint ? count.square()
-                  .sub(sum(of.preds.square()))
-                  .mul(count.square().sub(sum(of.target.square())))
-            : of.preds.mul(of.target)
-                  .mul(count.sub(of.preds))
-                  .mul(count.sub(of.target));
+  const V numerator = count.mul(sum(of.both)).sub(sum(of.preds.mul(of.target)));
+  const V product = joint
+                        ? count.square()
+                              .sub(sum(of.preds.square()))
+                              .mul(count.square().sub(sum(of.target.square())))
+                        : of.preds.mul(of.target)
+                              .mul(count.sub(of.preds))
+                              .mul(count.sub(of.target));
   // Rounding may bring it below 0.
   return one_less(numerator.add(options.smooth_nr()),
                   product.clamp_min(0).add(options.smooth_dr()).sqrt());
 }
 
 template <class V>
-V loss_of(const BalancedAccuracyLossOptions& options, const SoftCountsOf<V>& of) {
+V loss_of(const BalancedAccuracyLossOptions& options,
+          const SoftCountsOf<V>& of) {
   const auto missed = [&](const V& found, const V& all) {
     return one_less(found.add(options.smooth_nr()),
                     all.add(options.smooth_dr()));
@@ -143,12 +143,13 @@ V loss_of(const BalancedAccuracyLossOptions& options, const SoftCountsOf<V>& of)
 }
 
 template <class V>
-V loss_of(const GeneralizedDiceLossOptions& options, const SoftCountsOf<V>& of) {
+V loss_of(const GeneralizedDiceLossOptions& options,
+          const SoftCountsOf<V>& of) {
   const V target = of.target.detach(), there = target.gt(0);
-  V weight =
-      options.weight() == DiceWeight::kSquare   ? target.square().reciprocal()
-      : options.weight() == DiceWeight::kSimple ? target.reciprocal()
-                                                : target.mul(0).add(1);
+  V weight = options.weight() == DiceWeight::kSquare
+                 ? target.square().reciprocal()
+             : options.weight() == DiceWeight::kSimple ? target.reciprocal()
+                                                       : target.mul(0).add(1);
   weight = where(there, weight, zeros_like(weight));
   if (options.absent() == AbsentClassLoss::kSmooth) {
     weight = where(there, weight, weight.amax({1}, /*keepdim=*/true));

@@ -109,6 +109,27 @@ TEST(CrossEntropyLossTest, ExtremeLogitsHaveFiniteGradients) {
   }
 }
 
+TEST(CrossEntropyLossTest, NanShows) {
+  for (const std::int64_t classes : {3, 11}) {
+    for (const double strange :
+         {std::nan(""), std::numeric_limits<double>::infinity()}) {
+      for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+        for (const char* const smoothing : {"0", "0.1"}) {
+          at::Tensor x = normal_rows({4, classes}, 1).to(dtype);
+          x[1][2].fill_(strange);
+          x.requires_grad_();
+          const at::Tensor loss = cross_entropy(
+              {{"label_smoothing", smoothing}})(x, at::tensor({0, 1, 2, 0}));
+          EXPECT_TRUE(std::isnan(loss.item<double>())) << strange;
+          loss.backward();
+          EXPECT_TRUE(x.grad()[1].isnan().all().item<bool>()) << x.grad();
+          EXPECT_TRUE(x.grad()[2].isfinite().all().item<bool>()) << x.grad();
+        }
+      }
+    }
+  }
+}
+
 TEST(CrossEntropyLossTest, AreZeroWhereNothingCounts) {
   for (const std::int64_t rows : {0, 2}) {
     for (const std::vector<std::int64_t>& sizes :
