@@ -1042,6 +1042,7 @@ set(TALLY_LOSSES_SOURCES
     losses/metric_loss.cc
     losses/pairs/clip_companions.cc
     losses/pairs/dcl_loss.cc
+    losses/pairs/fused_barlow_twins.cc
     losses/pairs/two_view_losses.cc
     losses/ranking/ap_losses.cc
     losses/ranking/auc_losses.cc
