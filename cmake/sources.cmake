@@ -1028,6 +1028,7 @@ set(TALLY_LOSSES_SOURCES
     losses/common/sigmoid_kernels.cc
     losses/common/softmax_kernels.cc
     losses/common/tiles.cc
+    losses/common/transpose.cc
     losses/common/two_views.cc
     losses/contrastive/clip_loss.cc
     losses/contrastive/same_label_losses.cc
@@ -1042,6 +1043,7 @@ set(TALLY_LOSSES_SOURCES
     losses/metric_loss.cc
     losses/pairs/clip_companions.cc
     losses/pairs/dcl_loss.cc
+    losses/pairs/fused_barlow_twins.cc
     losses/pairs/two_view_losses.cc
     losses/ranking/ap_losses.cc
     losses/ranking/auc_losses.cc
@@ -1051,6 +1053,7 @@ set(TALLY_LOSSES_SOURCES
     losses/slates/slates.cc
     losses/soft_counts/soft_counts.cc
     losses/soft_counts/soft_counts_kernels.cc
+    losses/soft_counts/soft_counts_loss.cc
     losses/soft_counts/soft_counts_losses.cc
     losses/soft_order/soft_order.cc
     losses/soft_order/soft_spearman_loss.cc)
@@ -1062,6 +1065,7 @@ set(TALLY_LOSSES_SINGLE_SOURCES
     losses/common/same_label_kernels.cc
     losses/common/sigmoid_kernels.cc
     losses/common/softmax_kernels.cc
+    losses/common/transpose.cc
     losses/registry/loss_registry.cc
     losses/soft_counts/soft_counts_kernels.cc)
 

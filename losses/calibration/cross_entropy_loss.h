@@ -61,7 +61,8 @@ struct GlobalCrossEntropyLossOptions
 ///
 /// The divisor is that of all ranks: with class weights, ignored positions or
 /// uneven batches, a mean of the ranks' ratios is another loss. Two numbers are
-/// sent, none in backward.
+/// sent, none in backward. On the CPU, backward needs two numbers of each
+/// position besides the inputs.
 ///
 /// The result is one number, the same on every rank; 0, with zero gradients,
 /// without any position that counts. Gradients: averaged over the ranks, those

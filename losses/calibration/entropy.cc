@@ -26,18 +26,24 @@ std::int64_t classes_of(const EntropyTerms& terms, const at::Tensor& preds) {
   return terms.mode == LabelMode::kBinary ? 1 : preds.size(1);
 }
 
-/// Of [N, C, P].
+/// REQUIRES: x is contiguous, if a kernel is to read it.
 LabeledPositions positions_of(const EntropyTerms& terms, const at::Tensor& x,
                               const at::Tensor& target) {
-  const std::int64_t samples = x.size(0), classes = classes_of(terms, x);
-  const std::int64_t positions = c10::multiply_integers(
-      x.sizes().slice(terms.mode == LabelMode::kBinary ? 1 : 2));
   LabeledPositions result;
-  result.preds = x.detach().reshape({samples, classes, positions});
-  result.target = target.dim() == x.dim()
-                      ? target.reshape({samples, classes, positions})
-                      : target.reshape({samples, positions});
+  result.preds = x;
+  result.target = target.contiguous();
+  result.index = target.dim() != x.dim();
   result.ignore_index = terms.ignore_index;
+  if (terms.mode == LabelMode::kMultilabel && terms.class_weights.empty()) {
+    // All labels are alike.
+    result.samples = x.numel();
+    result.classes = result.positions = 1;
+    return result;
+  }
+  result.samples = x.size(0);
+  result.classes = classes_of(terms, x);
+  result.positions = c10::multiply_integers(
+      x.sizes().slice(terms.mode == LabelMode::kBinary ? 1 : 2));
   return result;
 }
 
@@ -131,21 +137,24 @@ struct Rule {
 
 struct Numbers {
   double loss, weight;
+  at::Tensor kept;  ///< for the gradient, if there is to be one
 };
 
 template <class T>
-Numbers scanned(const EntropyTerms& terms, const LabeledPositions& input) {
-  const Rule<T> own(terms, input.preds.size(1));
+Numbers scanned(const EntropyTerms& terms, const LabeledPositions& input,
+                bool with_gradient) {
+  const Rule<T> own(terms, input.classes);
   const ScoreBlocks<T> blocks(input, /*by_sample=*/false);
+  Numbers total{0, 0, {}};
+  if (with_gradient && own.rule.softmax) total.kept = blocks.kept_memory();
   std::optional<double> wrong;
   const std::vector<double> sums = blocks.sums(
-      kEntropySums,
+      kEntropySums, total.kept,
       [&](const ScoreBlock<T>& block, double* group) {
         add_entropy(block, own.rule, group);
       },
       wrong);
   if (wrong) refuse_label(terms.loss, input, *wrong);
-  Numbers total{0, 0};
   for (std::size_t i = 0; i < sums.size(); i += kEntropySums) {
     total.loss += sums[i];
     total.weight += sums[i + 1];
@@ -155,13 +164,16 @@ Numbers scanned(const EntropyTerms& terms, const LabeledPositions& input) {
 
 template <class T>
 at::Tensor gradients_of(const EntropyTerms& terms,
-                        const LabeledPositions& input, double given) {
-  const Rule<T> own(terms, input.preds.size(1));
+                        const LabeledPositions& input, const at::Tensor& kept,
+                        double given) {
+  const Rule<T> own(terms, input.classes);
   return ScoreBlocks<T>(input, /*by_sample=*/false)
-      .gradients([&](std::int64_t, const ScoreBlock<T>& block, T* rows,
+      .gradients(own.rule.is_of_class(input.index), kept,
+                 [&](std::int64_t, const ScoreBlock<T>& block, T* rows,
                      std::int64_t stride) {
-        entropy_gradients(block, own.rule, static_cast<T>(given), rows, stride);
-      });
+                   entropy_gradients(block, own.rule, static_cast<T>(given),
+                                     rows, stride);
+                 });
 }
 
 at::Tensor number(double value, at::ScalarType dtype) {
@@ -174,32 +186,37 @@ at::Tensor number(double value, at::ScalarType dtype) {
   return result;
 }
 
-/// The sum of losses, times a factor.
+double number_of(const at::Tensor& value) {
+  return value.scalar_type() == at::kFloat ? *value.const_data_ptr<float>()
+                                           : *value.const_data_ptr<double>();
+}
+
+/// The sum of losses, times a factor. Keeps two numbers of each position.
 class FusedEntropy final : public tally::internal::Fused {
  public:
-  FusedEntropy(const EntropyTerms& terms, at::Tensor target, double sum,
+  FusedEntropy(const EntropyTerms& terms, at::Tensor target, Numbers sums,
                double factor, at::ScalarType dtype)
       : terms_(terms),
         target_(std::move(target)),
         version_(target_.is_inference() ? 0 : target_._version()),
-        sum_(sum),
+        sums_(std::move(sums)),
         factor_(factor),
         dtype_(dtype) {}
 
   at::Tensor value(at::TensorList) const override {
-    return number(sum_ * factor_, dtype_);
+    return number(sums_.loss * factor_, dtype_);
   }
 
   std::vector<at::Tensor> gradients(at::TensorList inputs,
                                     const at::Tensor& gradient,
                                     c10::ArrayRef<bool>) const override {
     check_target();
-    const LabeledPositions input = positions_of(terms_, inputs[0], target_);
-    const double given = gradient.item<double>() * factor_;
-    const at::Tensor result = inputs[0].scalar_type() == at::kFloat
-                                  ? gradients_of<float>(terms_, input, given)
-                                  : gradients_of<double>(terms_, input, given);
-    return {result.view(inputs[0].sizes())};
+    const LabeledPositions input =
+        positions_of(terms_, inputs[0].contiguous(), target_);
+    const double given = number_of(gradient) * factor_;
+    return {inputs[0].scalar_type() == at::kFloat
+                ? gradients_of<float>(terms_, input, sums_.kept, given)
+                : gradients_of<double>(terms_, input, sums_.kept, given)};
   }
 
   at::Tensor formula(at::TensorList inputs) const override {
@@ -219,7 +236,8 @@ class FusedEntropy final : public tally::internal::Fused {
   EntropyTerms terms_;
   at::Tensor target_;
   std::int64_t version_;
-  double sum_, factor_;
+  Numbers sums_;
+  double factor_;
   at::ScalarType dtype_;
 };
 
@@ -234,7 +252,8 @@ void check_inputs(const EntropyTerms& terms, const at::Tensor& preds,
 
 /// In the dtype of sums, and as kernels read it if they can.
 at::Tensor working(const at::Tensor& preds) {
-  const at::Tensor x = preds.to(sync::accumulate_dtype(preds.scalar_type()));
+  const at::ScalarType dtype = sync::accumulate_dtype(preds.scalar_type());
+  const at::Tensor x = preds.scalar_type() == dtype ? preds : preds.to(dtype);
   return x.is_cpu() ? x.contiguous() : x;
 }
 
@@ -245,18 +264,19 @@ bool can_scan(const at::Tensor& x, const at::Tensor& target) {
 Numbers scanned(const EntropyTerms& terms, const at::Tensor& x,
                 const at::Tensor& target) {
   const LabeledPositions input = positions_of(terms, x, target);
-  return x.scalar_type() == at::kFloat ? scanned<float>(terms, input)
-                                       : scanned<double>(terms, input);
+  const bool with_gradient = sync::has_graph(x);
+  return x.scalar_type() == at::kFloat
+             ? scanned<float>(terms, input, with_gradient)
+             : scanned<double>(terms, input, with_gradient);
 }
 
 /// The sum of losses times a factor, with the graph of x.
 at::Tensor attached(const EntropyTerms& terms, const at::Tensor& x,
-                    const at::Tensor& target, double sum, double factor,
-                    at::ScalarType dtype) {
-  if (!sync::has_graph(x)) return number(sum * factor, dtype);
-  return tally::internal::fused(c10::make_intrusive<FusedEntropy>(
-                                    terms, target.detach(), sum, factor, dtype),
-                                x);
+                    const at::Tensor& target, const Numbers& sums,
+                    double factor, at::ScalarType dtype) {
+  if (!sync::has_graph(x)) return number(sums.loss * factor, dtype);
+  return tally::internal::fused(
+      c10::make_intrusive<FusedEntropy>(terms, target, sums, factor, dtype), x);
 }
 
 }  // namespace
@@ -267,7 +287,7 @@ EntropySums entropy_sums(const EntropyTerms& terms, const at::Tensor& preds,
   const at::Tensor x = working(preds);
   if (can_scan(x, target)) {
     const Numbers sums = scanned(terms, x, target);
-    return {attached(terms, x, target, sums.loss, 1, at::kDouble),
+    return {attached(terms, x, target, sums, 1, at::kDouble),
             at::tensor({sums.loss, sums.weight}, at::kDouble)};
   }
   check_label_values(terms.loss, positions_of(terms, x, target));
@@ -281,7 +301,7 @@ at::Tensor entropy_ratio(const EntropyTerms& terms, const at::Tensor& preds,
   const at::Tensor x = working(preds);
   if (!can_scan(x, target)) return {};
   const Numbers sums = scanned(terms, x, target);
-  return attached(terms, x, target, sums.loss,
+  return attached(terms, x, target, sums,
                   1 / (sums.weight > 0 ? sums.weight : 1), x.scalar_type());
 }
 

@@ -5,89 +5,10 @@
 #define HWY_TARGET_INCLUDE "losses/calibration/entropy_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // Behind foreach_target.h.
-#include "tally/losses/common/tile_math-inl.h"
+#include "tally/losses/calibration/entropy_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::losses::internal::HWY_NAMESPACE {
-
-// Functions of their own, not inlined, cost little and compile far faster.
-template <class T>
-HWY_NOINLINE Vector<T> power_of(const Vector<T> base, const T gamma) {
-  const Tag<T> d;
-  return exp_up_to_one<T>(hn::Mul(hn::Set(d, gamma), hn::Log(d, base)));
-}
-
-template <class T>
-HWY_NOINLINE Vector<T> log1p_or_nan(const Vector<T> x) {
-  return hn::IfThenElse(hn::IsNaN(x), x, hn::Log1p(Tag<T>(), x));
-}
-
-// -log(p) (1 - p)^gamma and its derivative by log p, finite where p is 1.
-template <class T>
-struct Focal {
-  Vector<T> term, slope;
-
-  HWY_INLINE Focal(Vector<T> log_p, Vector<T> p, Vector<T> rest, T gamma) {
-    const Tag<T> d;
-    term = hn::Neg(log_p);
-    slope = hn::Set(d, T(-1));
-    if (gamma == 0) return;
-    // Below, the power has no derivative; its factor log p is 0 there.
-    const Vector<T> base = hn::Max(rest, hn::Set(d, T(1e-30)));
-    const Vector<T> power = gamma == 2   ? hn::Mul(base, base)
-                            : gamma == 1 ? base
-                                         : power_of<T>(base, gamma);
-    term = hn::Mul(term, power);
-    slope = hn::Mul(hn::MulSub(hn::Mul(hn::Set(d, gamma), log_p), p, base),
-                    hn::Div(power, base));
-  }
-};
-
-// Of the scores of `lanes` positions from i on, where e = exp(x - largest) are
-// put into probabilities.
-template <class T>
-struct Softmax {
-  Vector<T> largest;
-  // The sum of all e but 1 of those that are: its digits are those of the loss
-  // where the largest has the right class.
-  Vector<T> others;
-  Vector<T> total, log_total;
-
-  HWY_NOINLINE Softmax(const ScoreBlock<T>& b, std::int64_t i) {
-    const Tag<T> d;
-    const T* const x = b.scores + i;
-    const Vector<T> one = hn::Set(d, T(1));
-    largest = hn::LoadU(d, x);
-    for (std::int64_t c = 1; c < b.classes; ++c) {
-      largest = hn::Max(largest, hn::LoadU(d, x + c * b.score_stride));
-    }
-    Vector<T> ties = hn::Neg(one);
-    others = hn::Zero(d);
-    for (std::int64_t c = 0; c < b.classes; ++c) {
-      const Vector<T> score = hn::LoadU(d, x + c * b.score_stride);
-      const Vector<T> below = hn::Sub(score, largest);
-      const Vector<T> e = exp_or_nan<T>(below);
-      hn::StoreU(e, d, b.probabilities + c * b.size + i);
-      const auto is_largest = hn::Eq(score, largest);
-      // 0, or NaN of infinities.
-      others = hn::Add(others, hn::IfThenElse(is_largest, below, e));
-      ties = hn::Add(ties, hn::IfThenElseZero(is_largest, one));
-    }
-    others = hn::Add(others, ties);
-    total = hn::Add(others, one);
-    log_total = hn::IfThenElse(hn::IsNaN(others), others, hn::Log1p(d, others));
-  }
-
-  HWY_INLINE Vector<T> others_than(Vector<T> score, Vector<T> e) const {
-    return hn::IfThenElse(hn::Eq(score, largest), others, hn::Sub(total, e));
-  }
-  HWY_INLINE Focal<T> focal(Vector<T> score, Vector<T> e, T gamma) const {
-    const Vector<T> scale = hn::Div(hn::Set(Tag<T>(), T(1)), total);
-    return Focal<T>(hn::Sub(hn::Sub(score, largest), log_total),
-                    hn::Mul(e, scale), hn::Mul(others_than(score, e), scale),
-                    gamma);
-  }
-};
 
 template <class T>
 struct Sums {
@@ -107,37 +28,68 @@ struct Sums {
   }
 };
 
-// What a position's class has: its score, e and weight.
-template <class T>
-struct Labeled {
-  Vector<T> score, e, weight;
-
-  HWY_INLINE Labeled(const ScoreBlock<T>& b, const EntropyRule<T>& rule,
-                     Vector<T> y, std::int64_t i) {
-    const Tag<T> d;
-    score = e = weight = hn::Zero(d);
-    for (std::int64_t c = 0; c < b.classes; ++c) {
-      const auto is = hn::Eq(y, hn::Set(d, static_cast<T>(c)));
-      score = hn::IfThenElse(
-          is, hn::LoadU(d, b.scores + c * b.score_stride + i), score);
-      e = hn::IfThenElse(is, hn::LoadU(d, b.probabilities + c * b.size + i), e);
-      weight = hn::IfThenElse(is, hn::Set(d, rule.weights[c]), weight);
-    }
-  }
-};
-
 // Where a position's class is all that has a term.
 template <class T>
 void add_of_classes(const ScoreBlock<T>& b, const EntropyRule<T>& rule,
                     Sums<T>& sums) {
-  const Tag<T> d;
   for (std::int64_t i = 0; i < b.size; i += lanes<T>()) {
-    const Vector<T> y = hn::LoadU(d, b.target + i);
-    const auto counts = hn::Ge(y, hn::Zero(d));
-    const Softmax<T> softmax(b, i);
-    const Labeled<T> own(b, rule, y, i);
-    const Focal<T> focal = softmax.focal(own.score, own.e, rule.gamma);
-    sums.add(counts, own.weight, focal.term, hn::Set(d, T(1)));
+    const Softmax<T> softmax(b, i, /*keeps_e=*/false);
+    const Labeled<T> own(b, rule, softmax, i);
+    sums.add(own.counts, own.weight,
+             softmax.focal(own.score, own.e, rule.gamma).term,
+             hn::Set(Tag<T>(), T(1)));
+  }
+}
+
+// The gradients of `lanes` positions.
+template <class T>
+struct Slopes {
+  Vector<T> largest, of_own;
+  Vector<T> factor;  // of e, that of another class
+
+  HWY_INLINE Slopes(const Softmax<T>& softmax, const Labeled<T>& own, T gamma,
+                    T given) {
+    const Vector<T> slope = hn::Mul(
+        softmax.focal(own.score, own.e, gamma).slope,
+        hn::Div(hn::Mul(own.weight, hn::Set(Tag<T>(), given)), softmax.total));
+    largest = softmax.largest;
+    of_own = hn::IfThenElseZero(
+        own.counts, hn::Mul(slope, softmax.others_than(own.score, own.e)));
+    factor = hn::Neg(slope);
+  }
+};
+
+template <class T>
+HWY_INLINE Vector<T> of_other(Vector<T> score, Vector<T> largest,
+                              Vector<T> factor) {
+  return hn::Mul(exp_or_nan<T>(hn::Sub(score, largest)), factor);
+}
+
+// Of the block's positions from i on, by position.
+template <class T>
+HWY_INLINE void put_rows(const ScoreBlock<T>& b, const Slopes<T>& slopes,
+                         std::int64_t i, T* gradients, std::int64_t stride) {
+  const Tag<T> d;
+  HWY_ALIGN T factors[hn::MaxLanes(Tag<T>())], of_own[hn::MaxLanes(Tag<T>())];
+  hn::Store(slopes.factor, d, factors);
+  hn::Store(slopes.of_own, d, of_own);
+  const std::int64_t count = std::min(lanes<T>(), b.count - i);
+  for (std::int64_t lane = 0; lane < count; ++lane) {
+    const T y = b.target[i + lane];
+    T* const to = gradients + (i + lane) * stride;
+    if (y < 0) {
+      std::fill(to, to + b.classes, T(0));
+      continue;
+    }
+    const T* const scores = b.scores + (i + lane) * b.score_stride;
+    const Vector<T> largest = hn::Set(d, b.kept[i + lane]);
+    const Vector<T> factor = hn::Set(d, factors[lane]);
+    for (std::int64_t c = 0; c < b.classes; c += lanes<T>()) {
+      const Vector<T> score = load<false>(scores + c, b.classes - c);
+      store_in_row<T>(of_other<T>(score, largest, factor), to + c,
+                      b.classes - c);
+    }
+    to[static_cast<std::int64_t>(y)] = of_own[lane];
   }
 }
 
@@ -146,22 +98,19 @@ void gradients_of_classes(const ScoreBlock<T>& b, const EntropyRule<T>& rule,
                           T given, T* gradients, std::int64_t stride) {
   const Tag<T> d;
   for (std::int64_t i = 0; i < b.size; i += lanes<T>()) {
-    const Vector<T> y = hn::LoadU(d, b.target + i);
-    const auto counts = hn::Ge(y, hn::Zero(d));
     const Softmax<T> softmax(b, i);
-    const Labeled<T> own(b, rule, y, i);
-    const Vector<T> slope =
-        hn::Mul(softmax.focal(own.score, own.e, rule.gamma).slope,
-                hn::Div(hn::Mul(own.weight, hn::Set(d, given)), softmax.total));
-    const Vector<T> of_own =
-        hn::Mul(slope, softmax.others_than(own.score, own.e));
-    const Vector<T> of_others = hn::Neg(slope);
+    const Labeled<T> own(b, rule, softmax, i);
+    const Slopes<T> slopes(softmax, own, rule.gamma, given);
+    if (b.by_position) {
+      put_rows(b, slopes, i, gradients, stride);
+      continue;
+    }
     for (std::int64_t c = 0; c < b.classes; ++c) {
-      const Vector<T> e = hn::LoadU(d, b.probabilities + c * b.size + i);
-      const auto is = hn::Eq(y, hn::Set(d, static_cast<T>(c)));
-      const Vector<T> gradient =
-          hn::IfThenElse(is, of_own, hn::Mul(e, of_others));
-      hn::StoreU(hn::IfThenElseZero(counts, gradient), d,
+      const Vector<T> score = hn::LoadU(d, b.scores + c * b.score_stride + i);
+      const Vector<T> gradient = hn::IfThenElse(
+          hn::Eq(own.y, hn::Set(d, static_cast<T>(c))), slopes.of_own,
+          of_other<T>(score, slopes.largest, slopes.factor));
+      hn::StoreU(hn::IfThenElseZero(own.counts, gradient), d,
                  gradients + c * stride + i);
     }
   }
@@ -197,7 +146,7 @@ void add_of_softmax(const ScoreBlock<T>& b, const EntropyRule<T>& rule,
                     Sums<T>& sums) {
   const Tag<T> d;
   for (std::int64_t i = 0; i < b.size; i += lanes<T>()) {
-    const Softmax<T> softmax(b, i);
+    const Softmax<T> softmax(b, i, /*keeps_e=*/true);
     for (std::int64_t c = 0; c < b.classes; ++c) {
       const ClassTarget<T> target(b, rule, c, i);
       const Focal<T> focal = softmax.focal(
@@ -218,9 +167,10 @@ void gradients_of_softmax(const ScoreBlock<T>& b, const EntropyRule<T>& rule,
     Vector<T> all = hn::Zero(d);
     for (std::int64_t c = 0; c < b.classes; ++c) {
       const ClassTarget<T> target(b, rule, c, i);
-      const Focal<T> focal = softmax.focal(
-          hn::LoadU(d, b.scores + c * b.score_stride + i),
-          hn::LoadU(d, b.probabilities + c * b.size + i), rule.gamma);
+      const Vector<T> score = hn::LoadU(d, b.scores + c * b.score_stride + i);
+      const Vector<T> e = exp_or_nan<T>(hn::Sub(score, softmax.largest));
+      hn::StoreU(e, d, b.probabilities + c * b.size + i);
+      const Focal<T> focal = softmax.focal(score, e, rule.gamma);
       const Vector<T> slope = hn::Mul(hn::Set(d, rule.weights[c] * given),
                                       part<T>(target.q, focal.slope));
       all = hn::Add(all, slope);
@@ -323,7 +273,7 @@ void add_any(const ScoreBlock<T>& b, const EntropyRule<T>& rule, double* sums) {
   Sums<T> own;
   if (!rule.softmax) {
     add_of_sigmoids(b, rule, own);
-  } else if (b.index && rule.spread == 0) {
+  } else if (rule.is_of_class(b.index)) {
     add_of_classes(b, rule, own);
   } else {
     add_of_softmax(b, rule, own);
@@ -336,7 +286,7 @@ void gradients_of_any(const ScoreBlock<T>& b, const EntropyRule<T>& rule,
                       T given, T* gradients, std::int64_t stride) {
   if (!rule.softmax) {
     gradients_of_sigmoids(b, rule, given, gradients, stride);
-  } else if (b.index && rule.spread == 0) {
+  } else if (rule.is_of_class(b.index)) {
     gradients_of_classes(b, rule, given, gradients, stride);
   } else {
     gradients_of_softmax(b, rule, given, gradients, stride);

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 
 #include "tally/metrics/options.h"
 
@@ -23,7 +23,7 @@ namespace internal {
 
 /// Throws c10::ValueError unless preds and target have sizes and dtypes of this
 /// mode. Does not look at their values.
-void check_labels(const std::string& loss, LabelMode mode,
+void check_labels(std::string_view loss, LabelMode mode,
                   const std::optional<std::int64_t>& ignore_index,
                   const at::Tensor& preds, const at::Tensor& target);
 

@@ -66,6 +66,7 @@ void read_labels(const Plane& plane, std::int64_t first, std::int64_t count,
   }
 }
 
+/// With a dtype that they are read of. REQUIRES: no graph.
 inline at::Tensor readable(const at::Tensor& target) {
   switch (target.scalar_type()) {
     case at::kBool:
@@ -74,10 +75,9 @@ inline at::Tensor readable(const at::Tensor& target) {
     case at::kLong:
     case at::kFloat:
     case at::kDouble:
-      return target.detach();
+      return target;
     default:
-      return target.detach().to(target.is_floating_point() ? at::kFloat
-                                                           : at::kLong);
+      return target.to(target.is_floating_point() ? at::kFloat : at::kLong);
   }
 }
 

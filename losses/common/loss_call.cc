@@ -3,6 +3,9 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <utility>
 
 #include "tally/losses/common/shape_text.h"
 #include "tally/state/codec.h"
@@ -10,6 +13,41 @@
 #include "tally/sync/collectives.h"
 
 namespace tally::losses::internal {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct Alone : torch::autograd::Function<Alone> {
+  struct Holder : torch::CustomClassHolder {
+    explicit Holder(sync::Adjoint a) : adjoint(std::move(a)) {}
+    sync::Adjoint adjoint;
+  };
+
+  // A TensorList: tensors in a vector do not count as inputs, and `output`
+  // shall not.
+  static variable_list forward(AutogradContext* context, at::TensorList inputs,
+                               variable_list output,
+                               c10::intrusive_ptr<Holder> holder) {
+    context->saved_data["count"] = static_cast<std::int64_t>(inputs.size());
+    context->saved_data["adjoint"] =
+        at::IValue::make_capsule(std::move(holder));
+    return output;
+  }
+
+  static variable_list backward(AutogradContext* context,
+                                variable_list gradients) {
+    const auto capsule = context->saved_data["adjoint"].toCapsule();
+    variable_list result =
+        static_cast<Holder*>(capsule.get())->adjoint(gradients);
+    // The output and the holder have no gradient.
+    result.resize(
+        static_cast<std::size_t>(context->saved_data["count"].toInt()) + 2);
+    return result;
+  }
+};
+
+}  // namespace
 
 using sync::Agreement;
 using sync::Call;
@@ -105,6 +143,13 @@ std::vector<double> agree_on_gradients(const Call& backward,
     gradients.push_back(Decoder(payload).real());
   }
   return gradients;
+}
+
+at::Tensor attach_alone(const std::vector<at::Tensor>& inputs,
+                        const at::Tensor& output, sync::Adjoint adjoint) {
+  return Alone::apply(
+      at::TensorList(inputs), variable_list{output},
+      c10::make_intrusive<Alone::Holder>(std::move(adjoint)))[0];
 }
 
 double mean(double sum, double count) { return count == 0 ? 0 : sum / count; }

@@ -79,16 +79,23 @@ at::Tensor differentiable_once(const sync::Call& call, const at::Tensor& tensor,
 /// The sum of the ranks' numbers, the same on every rank.
 double sum_over_ranks(const sync::Call& call, double value);
 
+/// sync::attach() for the only rank, whose backward pass no other relies on.
+at::Tensor attach_alone(const std::vector<at::Tensor>& inputs,
+                        const at::Tensor& output, sync::Adjoint adjoint);
+
 /// `loss`, computed by `tiles`, with their backward pass if any rank has a
 /// graph.
 template <class Tiles>
 at::Tensor attach_tiles(const RowAgreement& agreement, const at::Tensor& loss,
                         const std::shared_ptr<Tiles>& tiles) {
   if (!agreement.any_graph) return loss;
-  return sync::attach(tiles->inputs(), {loss},
-                      [tiles](const std::vector<at::Tensor>& gradients) {
-                        return tiles->backward(gradients[0]);
-                      })[0];
+  const auto backward = [tiles](const std::vector<at::Tensor>& gradients) {
+    return tiles->backward(gradients[0]);
+  };
+  if (agreement.rows.ranks() == 1) {
+    return attach_alone(tiles->inputs(), loss, backward);
+  }
+  return sync::attach(tiles->inputs(), {loss}, backward)[0];
 }
 
 /// `value` as a gradient of `input`; undefined if it requires none.

@@ -6,6 +6,7 @@
 #include <c10/util/Exception.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <string>
 #include <vector>
 
 #include "tally/losses/common/all_rows.h"
@@ -17,7 +18,23 @@
 #include "tally/sync/reduce.h"
 
 namespace tally::losses::internal {
-void check_labels(const std::string& loss, LabelMode mode,
+namespace {
+
+/// Whether target has the sizes of preds without the second.
+bool are_classes(const at::Tensor& preds, const at::Tensor& target) {
+  return target.dim() + 1 == preds.dim() && target.size(0) == preds.size(0) &&
+         target.sizes().slice(1) == preds.sizes().slice(2);
+}
+
+std::string sizes_of_classes(const at::Tensor& preds) {
+  std::vector<std::int64_t> sizes = preds.sizes().vec();
+  sizes.erase(sizes.begin() + 1);
+  return c10::str(at::IntArrayRef(sizes));
+}
+
+}  // namespace
+
+void check_labels(std::string_view loss, LabelMode mode,
                   const std::optional<std::int64_t>& ignore_index,
                   const at::Tensor& preds, const at::Tensor& target) {
   const bool binary = mode == LabelMode::kBinary;
@@ -33,13 +50,11 @@ void check_labels(const std::string& loss, LabelMode mode,
                     " and a floating dtype, got ", shape_text(preds));
   TORCH_CHECK_VALUE(target.defined() && target.layout() == at::kStrided, loss,
                     ": expected target, got ", shape_text(target));
-  std::vector<std::int64_t> classes = preds.sizes().vec();
-  if (multiclass) classes.erase(classes.begin() + 1);
-  const bool is_classes = multiclass && target.sizes() == classes;
+  const bool is_classes = multiclass && are_classes(preds, target);
   TORCH_CHECK_VALUE(
       is_classes || target.sizes() == preds.sizes(), loss,
       ": expected target of size ",
-      multiclass ? c10::str(at::IntArrayRef(classes), " or ") : std::string(),
+      multiclass ? sizes_of_classes(preds) + " or " : std::string(),
       preds.sizes(), ", got ", target.sizes());
   TORCH_CHECK_VALUE(
       at::isIntegralType(target.scalar_type(), /*includeBool=*/!is_classes) ||
@@ -56,29 +71,28 @@ void check_labels(const std::string& loss, LabelMode mode,
                     ": expected target of integers with ignore_index, got ",
                     target.toString());
   TORCH_CHECK_VALUE(!ignore_index || !multiclass || is_classes, loss,
-                    ": expected target of size ", at::IntArrayRef(classes),
+                    ": expected target of size ", sizes_of_classes(preds),
                     " with ignore_index, got ", target.sizes());
 }
 
-void refuse_label(const std::string& loss, const LabeledPositions& input,
+void refuse_label(std::string_view loss, const LabeledPositions& input,
                   double value) {
   const std::string also =
       input.ignore_index ? c10::str(" or ", *input.ignore_index) : "";
-  TORCH_CHECK_VALUE(!input.index(), loss,
-                    ": expected target to be a class below ",
-                    input.preds.size(1), also, ", got ", value);
+  TORCH_CHECK_VALUE(!input.index, loss,
+                    ": expected target to be a class below ", input.classes,
+                    also, ", got ", value);
   TORCH_CHECK_VALUE(false, loss, ": expected target in [0, 1]", also, ", got ",
                     value);
 }
 
-void check_label_values(const std::string& loss,
-                        const LabeledPositions& input) {
+void check_label_values(std::string_view loss, const LabeledPositions& input) {
   at::Tensor target = input.target.detach();
   if (input.ignore_index)
     target = target.masked_select(target.ne(*input.ignore_index));
   if (target.numel() == 0) return;
   const double largest =
-      input.index() ? static_cast<double>(input.preds.size(1) - 1) : 1;
+      input.index ? static_cast<double>(input.classes - 1) : 1;
   const at::Tensor wrong = target.masked_select(
       target.ge(0).logical_and(target.le(largest)).logical_not());
   if (wrong.numel() > 0) refuse_label(loss, input, wrong[0].item<double>());

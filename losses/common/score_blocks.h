@@ -15,6 +15,8 @@
 #include "tally/losses/common/label_plane.h"
 #include "tally/losses/common/labeled_positions.h"
 #include "tally/losses/common/score_block.h"
+#include "tally/losses/common/transpose.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally::losses::internal {
 
@@ -24,17 +26,19 @@ template <class T>
 class ScoreBlocks {
  public:
   ScoreBlocks(const LabeledPositions& input, bool by_sample)
-      : preds_(input.preds.detach()),
+      : preds_(input.preds),
         target_(readable(input.target)),
         ignore_index_(input.ignore_index),
-        index_(input.index()),
-        groups_(preds_.size(0)),
-        classes_(preds_.size(1)),
-        positions_(preds_.size(2)),
+        index_(input.index),
+        groups_(input.samples),
+        classes_(input.classes),
+        positions_(input.positions),
         per_sample_(positions_),
-        stride_{preds_.stride(0), preds_.stride(1), preds_.stride(2)} {
-    plane_ = {target_.data_ptr(), target_.scalar_type(), target_.stride(0),
-              index_ ? 0 : target_.stride(1), target_.stride(-1)};
+        stride_(strides_of(preds_, classes_, positions_)) {
+    const Strides labels =
+        strides_of(target_, index_ ? 1 : classes_, positions_);
+    plane_ = {target_.const_data_ptr(), target_.scalar_type(), labels.group,
+              labels.row, labels.position};
     if (!by_sample) merge_samples();
     const std::int64_t classes = std::max<std::int64_t>(classes_, 1);
     range_ =
@@ -48,19 +52,27 @@ class ScoreBlocks {
   /// Of samples in this order, or one of all.
   std::int64_t groups() const { return groups_; }
 
-  /// The sums of each group, to which `add(block, sums)` adds. A label that
-  /// none is comes first, in the order of positions.
+  /// Memory for kKeptNumbers of each position.
+  at::Tensor kept_memory() const {
+    return tally::internal::fresh_tensor({groups_ * ranges_ * kept_of_unit()},
+                                         preds_.scalar_type());
+  }
+
+  /// The sums of each group, to which `add(block, sums)` adds, and what it
+  /// keeps if there is memory for it. A label that none is comes first, in the
+  /// order of positions.
   template <class Add>
-  std::vector<double> sums(std::int64_t size, const Add& add,
-                           std::optional<double>& wrong) const {
+  std::vector<double> sums(std::int64_t size, const at::Tensor& kept,
+                           const Add& add, std::optional<double>& wrong) const {
     const std::int64_t units = groups_ * ranges_;
     std::vector<double> parts(static_cast<std::size_t>(units * size));
     std::vector<std::optional<double>> refused(static_cast<std::size_t>(units));
-    for_each_block([&](std::int64_t unit, const ScoreBlock<T>& block,
-                       const Span&, Memory& memory) {
+    const auto body = [&](std::int64_t unit, const ScoreBlock<T>& block,
+                          const Span&, Memory& memory) {
       add(block, parts.data() + unit * size);
       if (memory.wrong && !refused[unit]) refused[unit] = memory.wrong;
-    });
+    };
+    for_each_block(/*by_position=*/false, kept, body);
     for (const auto& value : refused) {
       if (value && !wrong) wrong = value;
     }
@@ -74,34 +86,30 @@ class ScoreBlocks {
     return result;
   }
 
-  /// The gradient of preds, rows of classes that `fill(group, block, rows,
-  /// stride)` writes.
+  /// The gradient of preds: rows as those of scores, which `fill(group, block,
+  /// rows, stride)` writes. With `by_position` it takes blocks by position,
+  /// where classes lie side by side.
   template <class Fill>
-  at::Tensor gradients(const Fill& fill) const {
-    at::Tensor result = at::empty_like(preds_);
-    if (merged_ && !merges(result.stride(0), result.stride(2), per_sample_)) {
-      result =
-          at::empty({preds_.size(0), per_sample_, classes_}, preds_.options())
-              .transpose(1, 2);
-    }
-    const Strides to{result.stride(0), result.stride(1),
-                     position_stride(result.stride(0), result.stride(2))};
+  at::Tensor gradients(bool by_position, const at::Tensor& kept,
+                       const Fill& fill) const {
+    at::Tensor result = fresh_gradient();
+    Strides to = strides_of(result, classes_, per_sample_);
+    to.position = position_stride(to.group, to.position);
     auto* const out = result.data_ptr<T>();
-    for_each_block([&](std::int64_t unit, const ScoreBlock<T>& block,
-                       const Span& span, Memory& memory) {
+    const auto body = [&](std::int64_t unit, const ScoreBlock<T>& block,
+                          const Span& span, Memory& memory) {
       const std::int64_t group = unit / ranges_;
       T* const start = out + offset(to, group, span.first);
+      if (block.by_position) return fill(group, block, start, to.position);
       const bool direct = to.position == 1 && span.count == block.size;
       T* const rows = direct ? start : memory.gradients;
       const std::int64_t stride = direct ? to.row : block.size;
       fill(group, block, rows, stride);
-      if (direct) return;
-      for (std::int64_t c = 0; c < classes_; ++c) {
-        for (std::int64_t i = 0; i < span.count; ++i) {
-          start[c * to.row + i * to.position] = rows[c * stride + i];
-        }
-      }
-    });
+      if (!direct) copy(rows, {0, stride, 1}, span.count, start, to);
+    };
+    // The last vector of a row is filled in part.
+    const bool pays = classes_ >= 8 && are_side_by_side(stride_);
+    for_each_block(by_position && pays && are_side_by_side(to), kept, body);
     return result;
   }
 
@@ -132,6 +140,48 @@ class ScoreBlocks {
     return (size + kPositionUnit - 1) / kPositionUnit * kPositionUnit;
   }
 
+  static Strides strides_of(const at::Tensor& tensor, std::int64_t classes,
+                            std::int64_t positions) {
+    if (tensor.is_contiguous()) return {classes * positions, positions, 1};
+    return {tensor.stride(0), tensor.dim() == 3 ? tensor.stride(1) : 0,
+            tensor.stride(-1)};
+  }
+
+  static bool are_side_by_side(const Strides& strides) {
+    return strides.row == 1 && strides.position != 1;
+  }
+
+  /// From rows of the one to rows of the other, of one group.
+  void copy(const T* from, const Strides& strides, std::int64_t count, T* to,
+            const Strides& others) const {
+    if (are_side_by_side(strides) && others.position == 1) {
+      transpose(from, strides.position, count, classes_, to, others.row);
+    } else if (strides.position == 1 && are_side_by_side(others)) {
+      transpose(from, strides.row, classes_, count, to, others.position);
+    } else {
+      for (std::int64_t c = 0; c < classes_; ++c) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          to[c * others.row + i * others.position] =
+              from[c * strides.row + i * strides.position];
+        }
+      }
+    }
+  }
+
+  /// Samples merge in it if they do in preds.
+  at::Tensor fresh_gradient() const {
+    if (preds_.is_contiguous()) {
+      return tally::internal::fresh_tensor(preds_.sizes(),
+                                           preds_.scalar_type());
+    }
+    at::Tensor result = at::empty_like(preds_);
+    if (!merged_ || merges(result.stride(0), result.stride(2), per_sample_)) {
+      return result;
+    }
+    return at::empty({preds_.size(0), per_sample_, classes_}, preds_.options())
+        .transpose(1, 2);
+  }
+
   /// Whether samples lie one behind the other.
   static bool merges(std::int64_t group, std::int64_t position,
                      std::int64_t positions) {
@@ -160,47 +210,63 @@ class ScoreBlocks {
     return group * strides.group + position * strides.position;
   }
 
+  /// The last range of a group may be smaller.
+  std::int64_t kept_of_unit() const {
+    return kKeptNumbers * std::min(range_, padded(positions_));
+  }
+
   template <class Body>
-  void for_each_block(const Body& body) const {
+  void for_each_block(bool by_position, const at::Tensor& kept,
+                      const Body& body) const {
+    T* const keeps = kept.defined() ? kept.data_ptr<T>() : nullptr;
     const std::int64_t units = groups_ * ranges_;
     const std::int64_t work =
         std::max<std::int64_t>(1, classes_ * std::min(positions_, range_));
-    at::parallel_for(
-        0, units, std::max<std::int64_t>(1, 32768 / work),
-        [&](std::int64_t begin, std::int64_t end) {
-          Memory memory(block_ * classes_);
-          for (std::int64_t unit = begin; unit < end; ++unit) {
-            memory.wrong.reset();
-            const std::int64_t first = unit % ranges_ * range_;
-            const std::int64_t last = std::min(first + range_, positions_);
-            for (std::int64_t i = first; i < last; i += block_) {
-              const Span span{i, std::min(block_, last - i)};
-              body(unit, read(unit / ranges_, span, memory), span, memory);
-            }
-          }
-        });
+    at::parallel_for(0, units, std::max<std::int64_t>(1, 32768 / work),
+                     [&](std::int64_t begin, std::int64_t end) {
+                       Memory memory(block_ * classes_);
+                       for (std::int64_t unit = begin; unit < end; ++unit) {
+                         memory.wrong.reset();
+                         const std::int64_t first = unit % ranges_ * range_;
+                         const std::int64_t last =
+                             std::min(first + range_, positions_);
+                         for (std::int64_t i = first; i < last; i += block_) {
+                           const Span span{i, std::min(block_, last - i)};
+                           ScoreBlock<T> block =
+                               read(unit / ranges_, span, by_position, memory);
+                           if (keeps) {
+                             block.kept = keeps + unit * kept_of_unit() +
+                                          kKeptNumbers * (i - first);
+                           }
+                           body(unit, block, span, memory);
+                         }
+                       }
+                     });
   }
 
-  ScoreBlock<T> read(std::int64_t group, const Span& span,
+  ScoreBlock<T> read(std::int64_t group, const Span& span, bool by_position,
                      Memory& memory) const {
     const std::int64_t size = padded(span.count);
     ScoreBlock<T> block{};
     block.classes = classes_;
     block.size = size;
+    block.count = span.count;
     block.index = index_;
+    block.by_position = by_position;
     block.probabilities = memory.probabilities;
 
     const T* const from =
-        preds_.data_ptr<T>() + offset(stride_, group, span.first);
-    if (stride_.position == 1 && span.count == size) {
+        preds_.const_data_ptr<T>() + offset(stride_, group, span.first);
+    if (by_position) {
+      block.scores = from;
+      block.score_stride = stride_.position;
+    } else if (stride_.position == 1 && span.count == size) {
       block.scores = from;
       block.score_stride = stride_.row;
     } else {
       T* const scores = memory.scores;
-      for (std::int64_t c = 0; c < classes_; ++c) {
-        for (std::int64_t i = 0; i < span.count; ++i) {
-          scores[c * size + i] = from[c * stride_.row + i * stride_.position];
-        }
+      copy(from, stride_, span.count, scores, {0, size, 1});
+      for (std::int64_t c = 0; span.count < size && c < classes_; ++c) {
         std::fill(scores + c * size + span.count, scores + (c + 1) * size,
                   T(0));
       }

@@ -63,9 +63,12 @@ HWY_INLINE Vector<T> exp_up_to_one(const Vector<T> x) {
   return exp_up_to_one(Tag<T>(), x, T());
 }
 
-// The same where some processors' minimum and maximum drop NaN.
+constexpr bool kIsAvx2OrBetter = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
+
+// The same where other targets' minimum and maximum drop NaN.
 template <class T>
 HWY_INLINE Vector<T> exp_or_nan(const Vector<T> x) {
+  if (kIsAvx2OrBetter) return exp_up_to_one<T>(x);
   return hn::IfThenElse(hn::IsNaN(x), x, exp_up_to_one<T>(x));
 }
 
@@ -92,24 +95,48 @@ HWY_INLINE V log1p_of_part(const D d, const V e, double /*type*/) {
   return hn::Log1p(d, e);
 }
 
-// A vector of a row, padded with zeros after its last full vector. Does not use
-// MaskedLoad, which requires alignment on some targets.
+// A vector of a row, padded with zeros after its last full vector. Other
+// targets read what they mask out, too, and some of them aligned.
 template <bool kWhole, class T>
 HWY_INLINE Vector<T> load(const T* q, std::int64_t left) {
   const Tag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  if (kWhole || left >= lanes) return hn::LoadU(d, q);
+  if (kWhole || left >= lanes<T>()) return hn::LoadU(d, q);
+  if (kIsAvx2OrBetter) {
+    return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(left)), d, q);
+  }
   HWY_ALIGN T values[hn::MaxLanes(Tag<T>())] = {};
   for (std::int64_t i = 0; i < left; ++i) values[i] = q[i];
   return hn::Load(d, values);
 }
 
+// Leaves what is masked out to other threads, which may write it: other targets
+// would write it as they have read it.
+template <class T>
+HWY_INLINE void store_where(const hn::Mask<Tag<T>> mask, const Vector<T> value,
+                            T* q) {
+  const Tag<T> d;
+  if (kIsAvx2OrBetter) return hn::BlendedStore(value, mask, d, q);
+  HWY_ALIGN T values[hn::MaxLanes(Tag<T>())], is_in[hn::MaxLanes(Tag<T>())];
+  hn::Store(value, d, values);
+  hn::Store(hn::IfThenElseZero(mask, hn::Set(d, T(1))), d, is_in);
+  for (std::int64_t i = 0; i < lanes<T>(); ++i) {
+    if (is_in[i] != 0) q[i] = values[i];
+  }
+}
+
+// What of it is in the row.
+template <class T>
+HWY_INLINE void store_in_row(const Vector<T> value, T* q, std::int64_t left) {
+  const Tag<T> d;
+  if (left >= lanes<T>()) return hn::StoreU(value, d, q);
+  store_where(hn::FirstN(d, static_cast<std::size_t>(left)), value, q);
+}
+
 template <bool kWhole, class T>
 HWY_INLINE void store(const Vector<T> value, const hn::Mask<Tag<T>> mask,
                       T* q) {
-  const Tag<T> d;
-  if (kWhole) return hn::StoreU(value, d, q);
-  hn::BlendedStore(value, mask, d, q);
+  if (kWhole) return hn::StoreU(value, Tag<T>(), q);
+  store_where(mask, value, q);
 }
 
 // 0 where masked out.

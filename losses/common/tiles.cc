@@ -3,7 +3,6 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 
@@ -11,6 +10,7 @@
 
 #include "tally/losses/common/ring.h"
 #include "tally/losses/common/tile_kernels.h"
+#include "tally/state/fresh_tensor.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/reduction.h"
 
@@ -73,15 +73,17 @@ void product_into(const at::Tensor& tile, const at::Tensor& rows,
   at::mm_out(result, rows, columns.t());
 }
 
-TileBuffer::TileBuffer(const at::TensorOptions& options)
-    : memory_(at::empty({0}, options)) {}
-
 at::Tensor TileBuffer::product(const at::Tensor& rows,
                                const at::Tensor& columns) {
-  const std::int64_t size = rows.size(0) * columns.size(0);
-  if (memory_.numel() < size) memory_ = at::empty({size}, memory_.options());
-  const at::Tensor tile =
-      memory_.narrow(0, 0, size).view({rows.size(0), columns.size(0)});
+  const std::int64_t sizes[] = {rows.size(0), columns.size(0)};
+  const std::int64_t size = sizes[0] * sizes[1];
+  if (!memory_.defined() || memory_.numel() < size) {
+    memory_ = at::empty(sizes, options_);
+  }
+  at::Tensor tile = memory_;
+  if (tile.sizes() != at::IntArrayRef(sizes)) {
+    tile = memory_.view({-1}).narrow(0, 0, size).view(sizes);
+  }
   product_into(tile, rows, columns);
   return tile;
 }
@@ -94,12 +96,25 @@ void add_product(const at::Tensor& matrix, const at::Tensor& a,
 
 at::Tensor padded_array(std::int64_t size, double value,
                         const at::TensorOptions& options) {
-  return at::full({size + kPadding}, value, options);
+  const at::ScalarType dtype = c10::typeMetaToScalarType(options.dtype());
+  at::Tensor result = tally::internal::fresh_tensor({size + kPadding}, dtype);
+  if (dtype == at::kFloat) {
+    std::fill_n(result.mutable_data_ptr<float>(), result.numel(),
+                static_cast<float>(value));
+  } else {
+    std::fill_n(result.mutable_data_ptr<double>(), result.numel(), value);
+  }
+  return result;
 }
 
 at::Tensor working_copy(const at::Tensor& features) {
-  return sync::plain(features).to(
-      sync::accumulate_dtype(features.scalar_type()));
+  const at::ScalarType dtype = sync::accumulate_dtype(features.scalar_type());
+  // Of most, nothing else is to be done.
+  if (features.scalar_type() == dtype && features.is_contiguous() &&
+      !features.is_conj() && !features.is_neg()) {
+    return features.detach();
+  }
+  return sync::plain(features).to(dtype);
 }
 
 }  // namespace tally::losses::internal

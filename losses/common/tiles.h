@@ -35,6 +35,13 @@ void for_each_stripe(std::int64_t rows, const Body& body) {
   });
 }
 
+/// tensor.narrow(0, first, size), without a view of all of it.
+inline at::Tensor rows_of(const at::Tensor& tensor, std::int64_t first,
+                          std::int64_t size) {
+  const bool is_all = first == 0 && size == tensor.size(0);
+  return is_all ? tensor : tensor.narrow(0, first, size);
+}
+
 /// tile = rows times the columns' transpose
 void product_into(const at::Tensor& tile, const at::Tensor& rows,
                   const at::Tensor& columns);
@@ -42,12 +49,13 @@ void product_into(const at::Tensor& tile, const at::Tensor& rows,
 /// Memory for one tile at a time.
 class TileBuffer {
  public:
-  explicit TileBuffer(const at::TensorOptions& options);
+  explicit TileBuffer(const at::TensorOptions& options) : options_(options) {}
   /// rows times the columns' transpose. Valid until the next call.
   at::Tensor product(const at::Tensor& rows, const at::Tensor& columns);
 
  private:
-  at::Tensor memory_;
+  at::TensorOptions options_;
+  at::Tensor memory_;  // of the first tile's sizes, or of a larger one's
 };
 
 /// matrix += a b

@@ -71,9 +71,13 @@ RowAgreement agree_on_clip(const Call& call, const ClipLossOptions& options,
     const bool in_tiles = tiled(options, inputs);
     return RowOffer{
         inputs.image.size(0),
-        c10::str(inputs.image.scalar_type(), " rows of ", inputs.image.size(1),
-                 ", logit_scale ", inputs.scale_value, ", ",
-                 options_state_key(options), in_tiles ? ", tiled" : ""),
+        // Nothing to agree on with oneself.
+        call.size() == 1
+            ? std::string()
+            : c10::str(inputs.image.scalar_type(), " rows of ",
+                       inputs.image.size(1), ", logit_scale ",
+                       inputs.scale_value, ", ", options_state_key(options),
+                       in_tiles ? ", tiled" : ""),
         // Gathering says by itself who has a graph.
         in_tiles && inputs.has_graph()};
   });

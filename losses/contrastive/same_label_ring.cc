@@ -79,7 +79,7 @@ class SameLabelRound {
       arrive(block, extra.here());
       for_each_range(count_ == 0 ? 0 : block.rows, kTileColumns,
                      [&](std::int64_t first, std::int64_t size) {
-                       panel(block, columns.here().narrow(0, first, size),
+                       panel(block, rows_of(columns.here(), first, size),
                              first);
                      });
       extra.arrive();
@@ -151,10 +151,10 @@ class SameLabelForward : private SameLabelRound<T> {
     }
     for_each_range(
         count_, kTileRows, [&](std::int64_t first, std::int64_t rows) {
-          const at::Tensor z = rows_.narrow(0, first, rows);
+          const at::Tensor z = rows_of(rows_, first, rows);
           at::Tensor tile;
           if (keep_) {
-            tile = kept.narrow(0, first, rows);
+            tile = rows_of(kept, first, rows);
             product_into(tile, z, columns);
           } else {
             tile = tiles_.product(z, columns);
@@ -279,7 +279,7 @@ class SameLabelBackward : private SameLabelRound<T> {
           const at::Tensor tile =
               kept.defined()
                   ? kept
-                  : tiles_.product(rows_.narrow(0, first, rows), columns);
+                  : tiles_.product(rows_of(rows_, first, rows), columns);
           T* const q = tile.mutable_data_ptr<T>();
           for_each_stripe(
               rows, [&](std::int64_t begin, std::int64_t size, int /*thread*/) {
@@ -289,7 +289,7 @@ class SameLabelBackward : private SameLabelRound<T> {
                     this->ids(height.first, first_column),
                     own_.from(height.first), columns_.from(first_column));
               });
-          add_product(gradient_.narrow(0, first, rows), tile, columns);
+          add_product(rows_of(gradient_, first, rows), tile, columns);
         });
   }
 

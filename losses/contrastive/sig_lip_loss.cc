@@ -43,7 +43,7 @@ class SigmoidRound {
         const Block block{step, owner, problem_.rows.of(owner)};
         for_each_range(block.rows, kTileColumns,
                        [&](std::int64_t first, std::int64_t size) {
-                         panel(block, columns.here().narrow(0, first, size),
+                         panel(block, rows_of(columns.here(), first, size),
                                first, {});
                        });
         columns.arrive();
@@ -55,7 +55,7 @@ class SigmoidRound {
         ring, problem_.rows, problem_.b, {&columns},
         [&](const Block& block, const RowRange& range,
             const at::Tensor& gradient) {
-          panel(block, columns.here().narrow(0, range.first, range.size),
+          panel(block, rows_of(columns.here(), range.first, range.size),
                 range.first, gradient);
         });
     result_.a_gradient.mul_(problem_.scale);
@@ -69,12 +69,12 @@ class SigmoidRound {
     for_each_range(
         problem_.a.size(0), kTileRows,
         [&](std::int64_t first, std::int64_t rows) {
-          const at::Tensor a = problem_.a.narrow(0, first, rows);
+          const at::Tensor a = rows_of(problem_.a, first, rows);
           const at::Tensor tile = tiles_.product(a, columns);
           // Only in the own block does a row meet its pair.
           add_losses(tile, block.step == 0 ? first - first_column : kNoColumn);
           if (!with_gradients_) return;
-          add_product(result_.a_gradient.narrow(0, first, rows), tile, columns);
+          add_product(rows_of(result_.a_gradient, first, rows), tile, columns);
           add_product(gradient, tile.t(), a);
         });
   }
@@ -162,9 +162,13 @@ RowAgreement agree_on_sig_lip(const Call& call,
     }
     return RowOffer{
         inputs.image.size(0),
-        c10::str(inputs.image.scalar_type(), " rows of ", inputs.image.size(1),
-                 ", logit_scale ", inputs.scale_value, ", logit_bias ",
-                 inputs.bias_value, ", ", OptionRef(exchange).text()),
+        // Nothing to agree on with oneself.
+        call.size() == 1
+            ? std::string()
+            : c10::str(inputs.image.scalar_type(), " rows of ",
+                       inputs.image.size(1), ", logit_scale ",
+                       inputs.scale_value, ", logit_bias ", inputs.bias_value,
+                       ", ", OptionRef(exchange).text()),
         // The other ways say by themselves who has a graph.
         exchange == SigLipExchange::kTiledRing && has_graph};
   });

@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -68,8 +69,9 @@ class SoftmaxForward {
     CirculatingTensor columns(ring, padded(problem_.b, most));
     // Maxima and sums of the columns that are here.
     at::Tensor statistics = at::empty({2, most}, options_.dtype(at::kDouble));
-    statistics[0].fill_(kLowest<double>);
-    statistics[1].zero_();
+    auto* const numbers = statistics.mutable_data_ptr<double>();
+    std::fill_n(numbers, most, kLowest<double>);
+    std::fill_n(numbers + most, most, 0.0);
     at::Tensor arriving;
     for (int step = 0; step < ring.steps(); ++step) {
       columns.depart(step);
@@ -95,9 +97,11 @@ class SoftmaxForward {
     double* const sum = max + statistics.size(1);
     for_each_range(block.rows, kTileColumns,
                    [&](std::int64_t first, std::int64_t width) {
-                     panel_max_.fill_(kLowest<T>);
-                     panel_sum_.zero_();
-                     panel(block, columns.narrow(0, first, width), first);
+                     std::fill_n(panel_max_.template mutable_data_ptr<T>(),
+                                 panel_max_.numel(), kLowest<T>);
+                     std::fill_n(panel_sum_.mutable_data_ptr<double>(),
+                                 panel_sum_.numel(), 0.0);
+                     panel(block, rows_of(columns, first, width), first);
                      merge_panel(max + first, sum + first, width);
                    });
   }
@@ -114,10 +118,10 @@ class SoftmaxForward {
         count_, kTileRows, [&](std::int64_t first, std::int64_t rows) {
           at::Tensor tile;
           if (keep_) {
-            tile = kept.narrow(0, first, rows);
-            product_into(tile, rows_.narrow(0, first, rows), columns);
+            tile = rows_of(kept, first, rows);
+            product_into(tile, rows_of(rows_, first, rows), columns);
           } else {
-            tile = tiles_.product(rows_.narrow(0, first, rows), columns);
+            tile = tiles_.product(rows_of(rows_, first, rows), columns);
           }
           const T* const q = tile.const_data_ptr<T>();
           const std::int64_t pair = first_pair(block, first, first_column);
@@ -238,7 +242,7 @@ class SoftmaxBackward {
         [&](const Block& block, const RowRange& range,
             const at::Tensor& gradient) {
           if (count_ == 0) return;
-          panel(block, columns.here().narrow(0, range.first, range.size),
+          panel(block, rows_of(columns.here(), range.first, range.size),
                 gradient, terms.here(), range.first);
         });
     gradients_.a.mul_(problem_.scale);
@@ -265,10 +269,11 @@ class SoftmaxBackward {
     const std::int64_t most = problem_.rows.most();
     const at::Tensor result =
         at::zeros({2, most + kPadding}, problem_.a.options());
-    result[0]
-        .narrow(0, 0, count_)
-        .copy_(state_.columns.max.narrow(0, 0, count_));
-    result[1].copy_(factors(state_.columns, most));
+    T* const numbers = result.mutable_data_ptr<T>();
+    std::copy_n(state_.columns.max.const_data_ptr<T>(), count_, numbers);
+    const at::Tensor of_columns = factors(state_.columns, most);
+    std::copy_n(of_columns.const_data_ptr<T>(), count_,
+                numbers + result.size(1));
     return result;
   }
 
@@ -281,12 +286,11 @@ class SoftmaxBackward {
     const std::int64_t height = kept.defined() ? count_ : kTileRows;
     for_each_range(count_, height, [&](std::int64_t first, std::int64_t rows) {
       const at::Tensor tile =
-          kept.defined()
-              ? kept
-              : tiles_.product(rows_.narrow(0, first, rows), columns);
+          kept.defined() ? kept
+                         : tiles_.product(rows_of(rows_, first, rows), columns);
       gradient_of(block, tile, terms, first, first_column);
-      add_product(gradients_.a.narrow(0, first, rows), tile, columns);
-      add_product(gradient, tile.t(), problem_.a.narrow(0, first, rows));
+      add_product(rows_of(gradients_.a, first, rows), tile, columns);
+      add_product(gradient, tile.t(), rows_of(problem_.a, first, rows));
     });
   }
 

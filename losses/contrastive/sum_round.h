@@ -38,7 +38,7 @@ at::Tensor sum_round(Ring& ring, const RankRows& rows, const at::Tensor& own,
         rows.most(), kTileColumns, [&](std::int64_t first, std::int64_t size) {
           const std::int64_t here = std::min(size, block.rows - first);
           if (here > 0) {
-            add(block, RowRange{first, here}, sums.narrow(0, first, here));
+            add(block, RowRange{first, here}, rows_of(sums, first, here));
           }
           if (alone) return;
           ring.pass(sums.narrow(0, first, size),
@@ -48,7 +48,7 @@ at::Tensor sum_round(Ring& ring, const RankRows& rows, const at::Tensor& own,
     for (CirculatingTensor* tensor : circulating) tensor->arrive();
     std::swap(sums, arriving);
   }
-  return sums.narrow(0, 0, own.size(0));
+  return rows_of(sums, 0, own.size(0));
 }
 
 }  // namespace tally::losses::internal

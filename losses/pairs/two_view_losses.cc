@@ -11,10 +11,13 @@
 #include "tally/losses/common/shape_text.h"
 #include "tally/losses/common/two_views.h"
 #include "tally/losses/pairs/barlow_twins_loss.h"
+#include "tally/losses/pairs/fused_barlow_twins.h"
 #include "tally/losses/pairs/vicreg_loss.h"
+#include "tally/metrics/common/fused.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/reduce.h"
+#include "tally/sync/reduction.h"
 
 namespace tally::losses {
 namespace {
@@ -28,15 +31,15 @@ void check_barlow_twins(const BarlowTwinsLossOptions& options) {
                     ": expected eps above 0, got ", options.eps());
 }
 
-}  // namespace
+at::Tensor working(const at::Tensor& view) {
+  return view.to(sync::accumulate_dtype(view.scalar_type()));
+}
 
-namespace functional {
-
-at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
-                             const BarlowTwinsLossOptions& options) {
-  const internal::AutocastOff as_written;
-  const sync::Call call(kBarlowTwinsLoss, options.communicator(),
-                        options.timeout());
+/// By LibTorch's functions: for several ranks, other devices and second-order
+/// gradients.
+at::Tensor composite_barlow_twins(const sync::Call& call, const at::Tensor& a,
+                                  const at::Tensor& b,
+                                  const BarlowTwinsLossOptions& options) {
   const internal::CenteredViews views = internal::centered_views(call, [&] {
     check_barlow_twins(options);
     internal::check_features(call, "a", a, "b", b);
@@ -64,6 +67,30 @@ at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
       at::eye(features, correlations.options().dtype(at::kBool)), 0);
   return correlations.diagonal().sub(1).square().sum().add(
       others.square().sum().mul(options.lambda()));
+}
+
+}  // namespace
+
+namespace functional {
+
+at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
+                             const BarlowTwinsLossOptions& options) {
+  const internal::AutocastOff as_written;
+  const sync::Call call(kBarlowTwinsLoss, options.communicator(),
+                        options.timeout());
+  if (call.size() == 1) {
+    check_barlow_twins(options);
+    internal::check_features(call, "a", a, "b", b);
+    const at::Tensor x = working(a), y = working(b);
+    if (x.size(0) > 1 && tally::internal::are_fusible({x, y})) {
+      return internal::fused_barlow_twins(
+          x, y, options.lambda(), options.eps(),
+          [call, options](const at::Tensor& first, const at::Tensor& second) {
+            return composite_barlow_twins(call, first, second, options);
+          });
+    }
+  }
+  return composite_barlow_twins(call, a, b, options);
 }
 
 }  // namespace functional

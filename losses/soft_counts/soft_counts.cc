@@ -27,19 +27,19 @@ ScoreRule rule_of(const SoftCountsInput& input) {
 
 /// [groups, kSoftCounts, C]
 template <class T>
-at::Tensor counts_of(const Call& call, const SoftCountsInput& input) {
+at::Tensor counts_of(const std::string& loss, const SoftCountsInput& input) {
   const ScoreRule rule = rule_of(input);
-  const std::int64_t classes = input.preds.size(1);
+  const std::int64_t classes = input.classes;
   const std::int64_t size = kSoftCounts * classes;
   const ScoreBlocks<T> blocks(input, input.by_sample);
   std::optional<double> wrong;
   const std::vector<double> sums = blocks.sums(
-      size,
+      size, /*kept=*/{},
       [&](const ScoreBlock<T>& block, double* group) {
         add_soft_counts(block, rule, group);
       },
       wrong);
-  if (wrong) refuse_label(call.asker, input, *wrong);
+  if (wrong) refuse_label(loss, input, *wrong);
   const std::int64_t results = input.by_sample ? blocks.groups() : 1;
   at::Tensor result = at::zeros({results, kSoftCounts, classes}, at::kDouble);
   auto* const out = result.data_ptr<double>();
@@ -54,16 +54,19 @@ template <class T>
 at::Tensor gradients_of(const SoftCountsInput& input,
                         const at::Tensor& of_counts) {
   const ScoreRule rule = rule_of(input);
-  const std::int64_t classes = input.preds.size(1);
+  const std::int64_t classes = input.classes;
   const at::Tensor given = of_counts.to(input.preds.scalar_type()).contiguous();
   const T* const slopes = given.data_ptr<T>();
   return ScoreBlocks<T>(input, input.by_sample)
-      .gradients([&](std::int64_t group, const ScoreBlock<T>& block, T* rows,
+      .gradients(/*by_position=*/false, /*kept=*/{},
+                 [&](std::int64_t group, const ScoreBlock<T>& block, T* rows,
                      std::int64_t stride) {
-        const T* const both =
-            slopes + (input.by_sample ? group * kSoftCounts * classes : 0);
-        soft_count_gradients(block, rule, both, both + classes, rows, stride);
-      });
+                   const T* const both =
+                       slopes +
+                       (input.by_sample ? group * kSoftCounts * classes : 0);
+                   soft_count_gradients(block, rule, both, both + classes, rows,
+                                        stride);
+                 });
 }
 
 /// By LibTorch's functions: for other devices, and second-order gradients.
@@ -75,11 +78,11 @@ struct Composite {
         : input.activation == Activation::kSigmoid ? preds.sigmoid()
                                                    : preds;
     at::Tensor target = input.target.detach();
-    if (input.index()) target = target.unsqueeze(1);
+    if (input.index) target = target.unsqueeze(1);
     counts = input.ignore_index ? target.ne(*input.ignore_index)
                                 : at::ones_like(target, at::kBool);
     counts = counts.expand_as(preds);
-    if (input.index()) {
+    if (input.index) {
       const at::Tensor classes = at::arange(
           preds.size(1),
           at::TensorOptions().dtype(at::kLong).device(preds.device()));
@@ -90,7 +93,7 @@ struct Composite {
   }
 
   bool takes_minimum(const SoftCountsInput& input) const {
-    return input.soft_labels && !input.index();
+    return input.soft_labels && !input.index;
   }
 
   at::Tensor sums(const SoftCountsInput& input) const {
@@ -129,9 +132,32 @@ struct Composite {
   }
 };
 
-template <class T>
-at::Tensor scanned(const Call& call, const SoftCountsInput& input) {
-  const at::Tensor counts = counts_of<T>(call, input);
+}  // namespace
+
+at::Tensor plain_soft_counts(const std::string& loss,
+                             const SoftCountsInput& input) {
+  return input.preds.scalar_type() == at::kFloat
+             ? counts_of<float>(loss, input)
+             : counts_of<double>(loss, input);
+}
+
+at::Tensor soft_counts_gradient(const SoftCountsInput& input,
+                                const at::Tensor& of_counts) {
+  return input.preds.scalar_type() == at::kFloat
+             ? gradients_of<float>(input, of_counts)
+             : gradients_of<double>(input, of_counts);
+}
+
+at::Tensor composite_soft_counts(const SoftCountsInput& input) {
+  return Composite(input, input.preds).sums(input);
+}
+
+at::Tensor soft_counts(const Call& call, const SoftCountsInput& input) {
+  if (!input.preds.is_cpu()) {
+    check_label_values(call.asker, input);
+    return composite_soft_counts(input);
+  }
+  const at::Tensor counts = plain_soft_counts(call.asker, input);
   if (!sync::has_graph(input.preds)) return counts;
   const Untouched inputs({input.preds, input.target});
   return sync::attach(
@@ -141,20 +167,8 @@ at::Tensor scanned(const Call& call, const SoftCountsInput& input) {
         if (at::GradMode::is_enabled()) {
           return Composite(input, input.preds).gradient(input, gradient);
         }
-        return gradients_of<T>(input, gradient);
+        return soft_counts_gradient(input, gradient);
       });
-}
-
-}  // namespace
-
-at::Tensor soft_counts(const Call& call, const SoftCountsInput& input) {
-  if (input.preds.is_cpu()) {
-    return input.preds.scalar_type() == at::kFloat
-               ? scanned<float>(call, input)
-               : scanned<double>(call, input);
-  }
-  check_label_values(call.asker, input);
-  return Composite(input, input.preds).sums(input);
 }
 
 }  // namespace tally::losses::internal

@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <string>
+
 #include "tally/losses/common/labeled_positions.h"
 #include "tally/losses/soft_counts/soft_counts_kernels.h"
 #include "tally/sync/agree.h"
@@ -24,5 +26,16 @@ struct SoftCountsInput : LabeledPositions {
 /// c10::ValueError for targets other than classes, labels in [0, 1] and
 /// `ignore_index`.
 at::Tensor soft_counts(const sync::Call& call, const SoftCountsInput& input);
+
+/// The same on the CPU, without a graph.
+at::Tensor plain_soft_counts(const std::string& loss,
+                             const SoftCountsInput& input);
+
+/// The gradient of preds, given that of the counts. REQUIRES: on the CPU.
+at::Tensor soft_counts_gradient(const SoftCountsInput& input,
+                                const at::Tensor& of_counts);
+
+/// The same as soft_counts(), by LibTorch's functions.
+at::Tensor composite_soft_counts(const SoftCountsInput& input);
 
 }  // namespace tally::losses::internal

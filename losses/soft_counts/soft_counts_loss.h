@@ -2,7 +2,6 @@
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
-#include <c10/util/FunctionRef.h>
 
 #include <cmath>
 #include <cstdint>
@@ -10,24 +9,35 @@
 #include <optional>
 #include <string>
 
+#include "tally/losses/soft_counts/class_values.h"
 #include "tally/losses/soft_counts/soft_counts_options.h"
 
 namespace tally::losses::internal {
 
-/// Soft counts of classes, [groups, C], float64.
+/// Soft counts of classes: tensors [groups, C], float64, or of one group.
+template <class Values>
 struct SoftCountsOf {
-  at::Tensor both;    ///< sum(p y)
-  at::Tensor preds;   ///< sum(p)
-  at::Tensor target;  ///< sum(y)
-  at::Tensor count;   ///< sum(1)
+  Values both;    ///< sum(p y)
+  Values preds;   ///< sum(p)
+  Values target;  ///< sum(y)
+  Values count;   ///< sum(1)
 };
 
-/// The losses of classes, [groups, C], or of all together, [groups, 1].
-using LossOfCounts = c10::function_ref<at::Tensor(const SoftCountsOf& counts)>;
+/// What a loss has of its own, with its options.
+class SoftCountsRule {
+ public:
+  virtual ~SoftCountsRule() = default;
+  /// The losses of classes, or of all together, [groups, 1].
+  virtual at::Tensor loss(const SoftCountsOf<at::Tensor>& counts) const = 0;
+  virtual ClassValues loss(const SoftCountsOf<ClassValues>& counts) const = 0;
+  /// Throws c10::ValueError for options out of range.
+  virtual void check() const = 0;
+  virtual std::string description() const = 0;
+};
 
 /// The options of a loss from soft counts, without their type.
 struct SoftCountsSettings {
-  std::string name, description;
+  const char* name;
   LabelMode mode;
   ScoreKind input;
   Average average;
@@ -44,7 +54,6 @@ template <class Options>
 SoftCountsSettings settings_of(const char* name, const Options& options,
                                Average average) {
   return {name,
-          c10::str(name, '(', options_repr(options), ')'),
           options.mode(),
           options.input(),
           average,
@@ -64,15 +73,12 @@ void check(const SoftCountsSettings& settings);
 
 /// Throws c10::ValueError unless the option is finite and at least 0, or above
 /// it.
-void check_at_least_0(const std::string& loss, const char* option,
-                      double value);
-void check_above_0(const std::string& loss, const char* option, double value);
+void check_at_least_0(const char* loss, const char* option, double value);
+void check_above_0(const char* loss, const char* option, double value);
 
-/// The loss of the counts of all ranks. `check_options` is called where errors
-/// reach the other ranks.
+/// The loss of the counts of all ranks.
 at::Tensor soft_counts_loss(const SoftCountsSettings& settings,
-                            const at::Tensor& preds, const at::Tensor& target,
-                            c10::function_ref<void()> check_options,
-                            LossOfCounts loss);
+                            std::shared_ptr<const SoftCountsRule> rule,
+                            const at::Tensor& preds, const at::Tensor& target);
 
 }  // namespace tally::losses::internal

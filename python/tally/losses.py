@@ -86,6 +86,8 @@ class Loss(torch.nn.Module):
             fields["_held"] = classes.Loss(name, texts, group, given.get("timeout"))
         except _words.REFUSED as error:
             raise _words.reworded_option(error, name, given)
+        # Looked up once: as an attribute, it is made anew each time.
+        fields["_held_forward"] = self._held.forward
         for name, tensor in self._held.parameters().items():
             tensor._is_param = True
             owner, leaf = self._owner(name)
@@ -127,7 +129,7 @@ class Loss(torch.nn.Module):
 
     def forward(self, *inputs, **named):
         """The loss of the global batch. Collective: every rank calls it."""
-        return _named(self._entry, self._call(self._held.forward, inputs, named))
+        return _named(self._entry, self._call(self._held_forward, inputs, named))
 
     def _load_from_state_dict(self, state_dict, prefix, *args):
         # A memory bank has its size from the first batch, or from a checkpoint.

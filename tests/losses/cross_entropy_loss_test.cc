@@ -10,6 +10,7 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <functional>
@@ -85,46 +86,83 @@ TEST(CrossEntropyLossTest, AreThoseOfTheGlobalBatch) {
 
 TEST(CrossEntropyLossTest, ExtremeLogitsHaveFiniteGradients) {
   const double infinity = std::numeric_limits<double>::infinity();
+  // Certain of the right class, of the wrong one, and a class ruled out.
+  const at::Tensor scores =
+      at::tensor({200.0, 0.0, 0.0, 0.0, 200.0, 0.0, 1.0, 2.0, -infinity},
+                 at::kDouble)
+          .view({3, 3});
+  // Few classes and many are read in different ways.
+  const at::Tensor more =
+      at::cat({scores, at::full({3, 8}, -infinity, at::kDouble)}, 1);
   for (const double gamma : {0.0, 0.5, 2.0}) {
-    // Certain of the right class, of the wrong one, and a class ruled out.
-    at::Tensor x =
-        at::tensor({200.0, 0.0, 0.0, 0.0, 200.0, 0.0, 1.0, 2.0, -infinity},
-                   at::kDouble)
-            .view({3, 3});
-    x.requires_grad_();
-    const at::Tensor loss = functional::focal_loss(
-        x, at::tensor({0, 0, 1}), FocalLossOptions().gamma(gamma));
-    const double last = std::log1p(std::exp(-1.0));
-    EXPECT_NEAR(loss.item<double>(),
-                (200 + last * std::pow(-std::expm1(-last), gamma)) / 3, 1e-9);
-    loss.backward();
-    EXPECT_TRUE(x.grad().isfinite().all().item<bool>()) << gamma;
+    for (const at::Tensor& each : {scores, more}) {
+      at::Tensor x = each.clone();
+      x.requires_grad_();
+      const at::Tensor loss = functional::focal_loss(
+          x, at::tensor({0, 0, 1}), FocalLossOptions().gamma(gamma));
+      const double last = std::log1p(std::exp(-1.0));
+      EXPECT_NEAR(loss.item<double>(),
+                  (200 + last * std::pow(-std::expm1(-last), gamma)) / 3, 1e-9);
+      loss.backward();
+      EXPECT_TRUE(x.grad().isfinite().all().item<bool>()) << gamma;
+    }
+  }
+}
+
+TEST(CrossEntropyLossTest, NanShows) {
+  for (const std::int64_t classes : {3, 11}) {
+    for (const double strange :
+         {std::nan(""), std::numeric_limits<double>::infinity()}) {
+      for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+        for (const char* const smoothing : {"0", "0.1"}) {
+          at::Tensor x = normal_rows({4, classes}, 1).to(dtype);
+          x[1][2].fill_(strange);
+          x.requires_grad_();
+          const at::Tensor loss = cross_entropy(
+              {{"label_smoothing", smoothing}})(x, at::tensor({0, 1, 2, 0}));
+          EXPECT_TRUE(std::isnan(loss.item<double>())) << strange;
+          loss.backward();
+          EXPECT_TRUE(x.grad()[1].isnan().all().item<bool>()) << x.grad();
+          EXPECT_TRUE(x.grad()[2].isfinite().all().item<bool>()) << x.grad();
+        }
+      }
+    }
   }
 }
 
 TEST(CrossEntropyLossTest, AreZeroWhereNothingCounts) {
   for (const std::int64_t rows : {0, 2}) {
-    at::Tensor x = at::full({rows, 3, 2}, std::nan(""), at::kDouble);
-    x.requires_grad_();
-    const at::Tensor loss =
-        focal({{"ignore_index", "-1"}})(x, at::full({rows, 2}, -1, at::kLong));
-    EXPECT_EQ(loss.item<double>(), 0);
-    loss.backward();
-    EXPECT_EQ(x.grad().abs().sum().item<double>(), 0);
+    for (const std::vector<std::int64_t>& sizes :
+         {std::vector<std::int64_t>{rows, 3, 2}, {rows, 3}, {rows, 11}}) {
+      std::vector<std::int64_t> of_target = sizes;
+      of_target.erase(of_target.begin() + 1);
+      at::Tensor x = at::full(sizes, std::nan(""), at::kDouble);
+      x.requires_grad_();
+      const at::Tensor loss = focal({{"ignore_index", "-1"}})(
+          x, at::full(of_target, -1, at::kLong));
+      EXPECT_EQ(loss.item<double>(), 0);
+      loss.backward();
+      EXPECT_EQ(x.grad().abs().sum().item<double>(), 0);
+    }
   }
 }
 
 TEST(CrossEntropyLossTest, TakeEveryFloatingDtype) {
-  const at::Tensor x = normal_rows({9, 3}, 1).mul(16).round().div(16);
-  const at::Tensor y = labels_of({9}, 3);
-  const double expected = focal({})(x, y).item<double>();
-  for (const at::ScalarType dtype : {at::kFloat, at::kHalf, at::kBFloat16}) {
-    const at::Tensor narrow = x.to(dtype).requires_grad_();
-    const at::Tensor loss = focal({})(narrow, y.to(at::kInt));
-    EXPECT_EQ(loss.scalar_type(), at::kFloat);
-    EXPECT_NEAR(loss.item<double>(), expected, 1e-6);
-    loss.backward();
-    EXPECT_EQ(narrow.grad().scalar_type(), dtype);
+  for (const std::int64_t classes : {3, 11}) {
+    at::Tensor x = normal_rows({9, classes}, 1).mul(16).round().div(16);
+    x.requires_grad_();
+    const at::Tensor y = labels_of({9}, classes);
+    const at::Tensor expected = focal({})(x, y);
+    expected.backward();
+    for (const at::ScalarType dtype : {at::kFloat, at::kHalf, at::kBFloat16}) {
+      const at::Tensor narrow = x.detach().to(dtype).requires_grad_();
+      const at::Tensor loss = focal({})(narrow, y.to(at::kInt));
+      EXPECT_EQ(loss.scalar_type(), at::kFloat);
+      EXPECT_NEAR(loss.item<double>(), expected.item<double>(), 1e-6);
+      loss.backward();
+      EXPECT_EQ(narrow.grad().scalar_type(), dtype);
+      EXPECT_TRUE(near(narrow.grad(), x.grad(), {1e-2, 1e-3}));
+    }
   }
 }
 
@@ -146,23 +184,67 @@ void expect_like(const Loss& loss, const Loss& expected, const at::Tensor& x,
   EXPECT_TRUE(near(gradients[0], gradients[1], tolerance));
 }
 
+// Of classes, with a weight for each.
+std::string weights_of(std::int64_t classes) {
+  std::string text;
+  for (std::int64_t c = 0; c < classes; ++c) {
+    text += (c == 0 ? "[" : ", ") + std::to_string(c % 3 + 1);
+  }
+  return text + "]";
+}
+
+// The mean of (1 - p)^2 times the cross-entropy, by LibTorch's functions.
+at::Tensor focal_of(const at::Tensor& x, const at::Tensor& y,
+                    const at::Tensor& weights) {
+  const at::Tensor counts = y.ne(2), index = y.mul(counts);
+  const at::Tensor log_p =
+      x.log_softmax(1).gather(1, index.unsqueeze(1)).squeeze(1);
+  const at::Tensor weight =
+      weights.index_select(0, index.flatten()).view(y.sizes()).mul(counts);
+  return log_p.neg()
+      .mul(log_p.exp().neg().add(1).square())
+      .mul(weight)
+      .sum()
+      .div(weight.sum());
+}
+
 TEST(CrossEntropyLossTest, AreLibTorchsOfEveryLayout) {
-  // Rows of classes, planes of several blocks, and a last dimension of size 1.
+  // Rows of few classes and of many, which fill vectors or do not, of one block
+  // or several; planes of several blocks; and a last dimension of size 1.
   for (const std::vector<std::int64_t>& sizes :
-       {std::vector<std::int64_t>{33, 3}, {3, 3, 70, 90}, {5, 3, 7, 1}}) {
+       {std::vector<std::int64_t>{33, 3},
+        {2, 5},
+        {7, 8},
+        {40, 16},
+        {1, 19},
+        {700, 37},
+        {3, 3, 70, 90},
+        {2, 11, 5, 7},
+        {5, 3, 7, 1},
+        {21, 12, 1}}) {
+    const std::int64_t classes = sizes[1];
     std::vector<std::int64_t> of_target = sizes;
     of_target.erase(of_target.begin() + 1);
-    const at::Tensor y = labels_of(of_target, 3);
-    const at::Tensor weights = at::tensor({0.2, 3.0, 1.0}, at::kDouble);
+    const std::int64_t count = c10::multiply_integers(of_target);
+    // One in two numbers of another tensor.
+    const at::Tensor y = at::arange(2 * count, at::kLong)
+                             .mul(7)
+                             .remainder(classes)
+                             .view({count, 2})
+                             .select(1, 1)
+                             .view(of_target);
+    const at::Tensor weights =
+        at::arange(classes, at::kDouble).remainder(3).add(1);
+    const std::string texts = weights_of(classes);
     for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
-      at::Tensor x = normal_rows({y.numel(), 3}, 5).to(dtype);
+      at::Tensor x = normal_rows({count, classes}, 5).to(dtype);
       for (int layout = 0; layout < 2; ++layout) {
         x = layout == 0 ? x.reshape(sizes)
                         : x.transpose(1, -1).contiguous().transpose(1, -1);
         SCOPED_TRACE(c10::str(x.toString(), ' ', x.sizes(), x.strides()));
         for (const double smoothing : {0.0, 0.1}) {
           expect_like(
-              cross_entropy({{"class_weights", "[0.2, 3, 1]"},
+              cross_entropy({{"class_weights", texts},
                              {"label_smoothing", std::to_string(smoothing)},
                              {"ignore_index", "2"}}),
               [&](const at::Tensor& scores, const at::Tensor& target) {
@@ -173,13 +255,46 @@ TEST(CrossEntropyLossTest, AreLibTorchsOfEveryLayout) {
               x, y);
         }
         expect_like(
+            focal({{"class_weights", texts}, {"ignore_index", "2"}}),
+            [&](const at::Tensor& scores, const at::Tensor& target) {
+              return focal_of(scores, target, weights.to(dtype));
+            },
+            x, y);
+        const at::Tensor labels = x.detach().sin().square();
+        expect_like(
             cross_entropy({{"mode", "multilabel"}}),
             [](const at::Tensor& scores, const at::Tensor& target) {
               return at::binary_cross_entropy_with_logits(scores, target);
             },
-            x, x.detach().sin().square());
+            x, labels);
+        expect_like(
+            cross_entropy({{"mode", "multilabel"}, {"class_weights", texts}}),
+            [&](const at::Tensor& scores, const at::Tensor& target) {
+              std::vector<std::int64_t> per_class(scores.dim(), 1);
+              per_class[1] = classes;
+              const at::Tensor weight =
+                  weights.to(dtype).view(per_class).expand_as(scores);
+              return at::binary_cross_entropy_with_logits(
+                         scores, target, weight, {}, at::Reduction::Sum)
+                  .div(weight.sum());
+            },
+            x, labels);
       }
     }
+  }
+}
+
+TEST(CrossEntropyLossTest, GradientsWithAGraphAreTheSame) {
+  for (const std::int64_t classes : {3, 11}) {
+    const at::Tensor x = normal_rows({9, classes}, 1).requires_grad_();
+    const at::Tensor loss = focal({})(x, labels_of({9}, classes));
+    const auto gradient = [&](bool with_graph) {
+      return torch::autograd::grad({loss}, {x}, {}, /*retain_graph=*/true,
+                                   with_graph)[0];
+    };
+    const at::Tensor first = gradient(false);
+    EXPECT_TRUE(near(gradient(true).detach(), first, {1e-10, 1e-14}));
+    EXPECT_TRUE(gradient(false).equal(first));
   }
 }
 
@@ -194,21 +309,24 @@ TEST(CrossEntropyLossTest, SmallLossesKeepTheirDigits) {
 }
 
 TEST(CrossEntropyLossTest, DoNotDependOnThreads) {
-  const at::Tensor x = normal_rows({20000, 7}, 2).to(at::kFloat);
-  const at::Tensor y = labels_of({20000}, 7);
   const int before = at::get_num_threads();
-  Tensors values;
-  for (const int threads : {1, 2, 3}) {
-    at::set_num_threads(threads);
-    at::Tensor leaf = x.detach();
-    leaf.requires_grad_();
-    const at::Tensor loss = focal({})(leaf, y);
-    loss.backward();
-    values.push_back(at::cat({loss.detach().view({1}), leaf.grad().flatten()}));
+  for (const std::int64_t classes : {7, 37}) {
+    const at::Tensor x = normal_rows({20000, classes}, 2).to(at::kFloat);
+    const at::Tensor y = labels_of({20000}, classes);
+    Tensors values;
+    for (const int threads : {1, 2, 3}) {
+      at::set_num_threads(threads);
+      at::Tensor leaf = x.detach();
+      leaf.requires_grad_();
+      const at::Tensor loss = focal({})(leaf, y);
+      loss.backward();
+      values.push_back(
+          at::cat({loss.detach().view({1}), leaf.grad().flatten()}));
+    }
+    EXPECT_TRUE(values[0].equal(values[1]));
+    EXPECT_TRUE(values[0].equal(values[2]));
   }
   at::set_num_threads(before);
-  EXPECT_TRUE(values[0].equal(values[1]));
-  EXPECT_TRUE(values[0].equal(values[2]));
 }
 
 TEST(CrossEntropyLossTest, RefuseATargetThatWasChanged) {

@@ -348,6 +348,21 @@ TEST(SoftCountsTest, RunInInferenceMode) {
   EXPECT_TRUE(near(functional::dice_loss(x.clone(), y.clone()), expected));
 }
 
+TEST(SoftCountsTest, RefuseATargetThatWasChanged) {
+  const at::Tensor x = normal_rows({4, 3}, 1).requires_grad_();
+  const at::Tensor y = labels_of({4}, 3).clone();
+  const at::Tensor loss = functional::dice_loss(x, y);
+  y.zero_();
+  try {
+    loss.backward();
+    ADD_FAILURE() << "no error";
+  } catch (const c10::Error& error) {
+    EXPECT_EQ(std::string(error.what_without_backtrace()),
+              "DiceLoss: target, which the backward pass needs, was changed in "
+              "place");
+  }
+}
+
 THREAD_RANKS_TEST(SoftCountsTest, SendSumsOfAnyNumberOfPositions, 2) {
   const at::Tensor x = normal_rows({100 * self.rank(), 5, 8}, 1);
   const at::Tensor y = labels_of({x.size(0), 8}, 5);
