@@ -43,8 +43,7 @@ struct CenteredRows {
     for (std::int64_t i = 0; i < count; ++i) {
       for (std::int64_t j = 0; j < features; ++j) {
         const std::int64_t place = i * features + j;
-        to[place] =
-            static_cast<T>(static_cast<double>(from[place]) - means[j]);
+        to[place] = static_cast<T>(static_cast<double>(from[place]) - means[j]);
         const auto centered = static_cast<double>(to[place]);
         scale[j] += centered * centered;
       }
@@ -99,7 +98,8 @@ class FusedBarlowTwins final : public tally::internal::Fused {
     T* const to = slopes.mutable_data_ptr<T>();
     std::vector<double> by_a(a_.scale.size()), by_b = by_a;
     // Of each block of rows, so that they do not depend on threads.
-    std::vector<std::vector<double>> of_blocks((features_ + kBlock - 1) / kBlock);
+    std::vector<std::vector<double>> of_blocks((features_ + kBlock - 1) /
+                                               kBlock);
     for_each_block([&](std::int64_t begin, std::int64_t end) {
       std::vector<double>& of_block = of_blocks[begin / kBlock];
       of_block.resize(by_b.size());
@@ -148,7 +148,8 @@ class FusedBarlowTwins final : public tally::internal::Fused {
                      1 + 32768 / (kBlock * (features_ + 1)),
                      [&](std::int64_t begin, std::int64_t end) {
                        for (std::int64_t i = begin; i < end; ++i) {
-                         body(i * kBlock, std::min((i + 1) * kBlock, features_));
+                         body(i * kBlock,
+                              std::min((i + 1) * kBlock, features_));
                        }
                      });
   }
