@@ -2,6 +2,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -120,6 +121,12 @@ void check_representations(const Tensors& some, const Tensors& rows,
   }
 }
 
+/// Autocast keeps the weights that it has cast: that of LibTorch 2.10 uses
+/// those without a graph where one is needed, too.
+struct ForgetCasts {
+  ~ForgetCasts() { at::autocast::clear_cache(); }
+};
+
 /// The first pass.
 struct Encoded {
   std::vector<Tensors> pieces;      ///< micro-batches
@@ -134,6 +141,7 @@ Encoded encode_all(const Encode& encode, const Tensors& batch,
   Encoded encoded;
   encoded.pieces = micro_batches(batch, options.micro_batches());
   const std::vector<at::Device> devices = devices_of(batch);
+  const ForgetCasts forget_casts;
   const at::NoGradGuard no_grad;
   std::vector<Tensors> parts;  // of each representation
   for (const Tensors& rows : encoded.pieces) {
