@@ -12,12 +12,13 @@
 
 #include "tally/losses/calibration/entropy_kernels.h"
 #include "tally/losses/common/autocast.h"
+#include "tally/losses/common/label_inputs.h"
 #include "tally/losses/common/labeled_positions.h"
 #include "tally/losses/common/score_blocks.h"
+#include "tally/losses/common/untouched.h"
 #include "tally/metrics/common/fused.h"
 #include "tally/state/fresh_tensor.h"
 #include "tally/sync/autograd.h"
-#include "tally/sync/reduction.h"
 
 namespace tally::losses::internal {
 namespace {
@@ -186,11 +187,6 @@ at::Tensor number(double value, at::ScalarType dtype) {
   return result;
 }
 
-double number_of(const at::Tensor& value) {
-  return value.scalar_type() == at::kFloat ? *value.const_data_ptr<float>()
-                                           : *value.const_data_ptr<double>();
-}
-
 /// The sum of losses, times a factor. Keeps two numbers of each position.
 class FusedEntropy final : public tally::internal::Fused {
  public:
@@ -198,7 +194,6 @@ class FusedEntropy final : public tally::internal::Fused {
                double factor, at::ScalarType dtype)
       : terms_(terms),
         target_(std::move(target)),
-        version_(target_.is_inference() ? 0 : target_._version()),
         sums_(std::move(sums)),
         factor_(factor),
         dtype_(dtype) {}
@@ -210,10 +205,9 @@ class FusedEntropy final : public tally::internal::Fused {
   std::vector<at::Tensor> gradients(at::TensorList inputs,
                                     const at::Tensor& gradient,
                                     c10::ArrayRef<bool>) const override {
-    check_target();
     const LabeledPositions input =
-        positions_of(terms_, inputs[0].contiguous(), target_);
-    const double given = number_of(gradient) * factor_;
+        positions_of(terms_, inputs[0].contiguous(), target());
+    const double given = number_at(gradient, 0) * factor_;
     return {inputs[0].scalar_type() == at::kFloat
                 ? gradients_of<float>(terms_, input, sums_.kept, given)
                 : gradients_of<double>(terms_, input, sums_.kept, given)};
@@ -221,21 +215,16 @@ class FusedEntropy final : public tally::internal::Fused {
 
   at::Tensor formula(at::TensorList inputs) const override {
     const AutocastOff as_written;
-    check_target();
-    return composite(terms_, inputs[0], target_).first.mul(factor_).to(dtype_);
+    return composite(terms_, inputs[0], target()).first.mul(factor_).to(dtype_);
   }
 
  private:
-  void check_target() const {
-    TORCH_CHECK(target_.is_inference() || target_._version() == version_,
-                terms_.loss,
-                ": target, which the backward pass needs, was changed in "
-                "place");
+  const at::Tensor& target() const {
+    return target_.get(terms_.loss, "target");
   }
 
   EntropyTerms terms_;
-  at::Tensor target_;
-  std::int64_t version_;
+  UntouchedTensor target_;
   Numbers sums_;
   double factor_;
   at::ScalarType dtype_;
@@ -252,8 +241,7 @@ void check_inputs(const EntropyTerms& terms, const at::Tensor& preds,
 
 /// In the dtype of sums, and as kernels read it if they can.
 at::Tensor working(const at::Tensor& preds) {
-  const at::ScalarType dtype = sync::accumulate_dtype(preds.scalar_type());
-  const at::Tensor x = preds.scalar_type() == dtype ? preds : preds.to(dtype);
+  const at::Tensor x = in_dtype_of_losses(preds);
   return x.is_cpu() ? x.contiguous() : x;
 }
 

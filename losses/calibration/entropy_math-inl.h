@@ -91,7 +91,7 @@ struct Softmax {
     finish();
   }
 
-  // Of what has been kept.
+  // From the numbers that the first one kept.
   HWY_INLINE Softmax(const ScoreBlock<T>& b, std::int64_t i) {
     const Tag<T> d;
     largest = hn::LoadU(d, b.kept + i);

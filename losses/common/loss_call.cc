@@ -110,19 +110,15 @@ RowAgreement agree_on_rows(const Call& call,
 }
 
 Untouched::Untouched(std::vector<at::Tensor> tensors) {
-  for (at::Tensor& tensor : tensors) {
-    // Without its graph, which would hold on to itself.
-    at::Tensor plain = tensor.detach();
-    const std::int64_t version = plain.is_inference() ? 0 : plain._version();
-    versions_.emplace_back(std::move(plain), version);
+  for (const at::Tensor& tensor : tensors) {
+    // Its graph would hold on to itself.
+    tensors_.emplace_back(tensor.detach());
   }
 }
 
 void Untouched::check(const Call& call) const {
-  for (const auto& [tensor, version] : versions_) {
-    TORCH_CHECK(tensor.is_inference() || tensor._version() == version,
-                call.name,
-                ": an input that the backward pass needs was changed in place");
+  for (const UntouchedTensor& tensor : tensors_) {
+    tensor.get(call.name, "an input");
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tally/losses/common/ring.h"
+#include "tally/losses/common/untouched.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 
@@ -55,7 +56,7 @@ class Untouched {
   void check(const sync::Call& call) const;
 
  private:
-  std::vector<std::pair<at::Tensor, std::int64_t>> versions_;
+  std::vector<UntouchedTensor> tensors_;
 };
 
 /// The incoming gradients of the ranks' losses. If this rank cannot continue,

@@ -16,6 +16,7 @@
 #include "tally/losses/common/shape_text.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/reduce.h"
+#include "tally/sync/reduction.h"
 
 namespace tally::losses::internal {
 namespace {
@@ -73,6 +74,11 @@ void check_labels(std::string_view loss, LabelMode mode,
   TORCH_CHECK_VALUE(!ignore_index || !multiclass || is_classes, loss,
                     ": expected target of size ", sizes_of_classes(preds),
                     " with ignore_index, got ", target.sizes());
+}
+
+at::Tensor in_dtype_of_losses(const at::Tensor& preds) {
+  const at::ScalarType dtype = sync::accumulate_dtype(preds.scalar_type());
+  return preds.scalar_type() == dtype ? preds : preds.to(dtype);
 }
 
 void refuse_label(std::string_view loss, const LabeledPositions& input,

@@ -80,8 +80,8 @@ class ScoreBlocks {
     std::vector<double> result(static_cast<std::size_t>(groups_ * size));
     for (std::int64_t unit = 0; unit < units; ++unit) {
       double* const group = result.data() + unit / ranges_ * size;
-      for (std::int64_t i = 0; i < size; ++i)
-        group[i] += parts[unit * size + i];
+      const double* const part = parts.data() + unit * size;
+      for (std::int64_t i = 0; i < size; ++i) group[i] += part[i];
     }
     return result;
   }

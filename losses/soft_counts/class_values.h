@@ -141,7 +141,7 @@ class ClassValues {
     }
     return ClassValues(tape_, {total});
   }
-  /// Of what has no derivatives.
+  /// The largest, without derivatives.
   ClassValues amax(c10::IntArrayRef = {}, bool = true) const {
     ClassValues result = detach().narrow(1, 0, 1);
     for (const Value& value : all_) {

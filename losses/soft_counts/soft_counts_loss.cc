@@ -11,6 +11,7 @@
 
 #include "tally/losses/common/autocast.h"
 #include "tally/losses/common/label_inputs.h"
+#include "tally/losses/common/untouched.h"
 #include "tally/losses/soft_counts/soft_counts.h"
 #include "tally/metrics/common/fused.h"
 #include "tally/state/fresh_tensor.h"
@@ -54,12 +55,6 @@ SoftCountsInput in_three_dimensions(SoftCountsInput input) {
   input.target = input.index ? input.target.reshape({sizes[0], sizes[2]})
                              : input.target.reshape(sizes);
   return input;
-}
-
-/// In the dtype that losses are computed in.
-at::Tensor working(const at::Tensor& preds) {
-  const at::ScalarType dtype = sync::accumulate_dtype(preds.scalar_type());
-  return preds.scalar_type() == dtype ? preds : preds.to(dtype);
 }
 
 at::Tensor as_doubles(const at::Tensor& mask) { return mask.to(at::kDouble); }
@@ -145,12 +140,6 @@ ClassValues losses_of(const Settings& s, const SoftCountsRule& rule,
       .loss;
 }
 
-double number_at(const at::Tensor& values, std::int64_t i) {
-  return values.scalar_type() == at::kFloat
-             ? values.const_data_ptr<float>()[i]
-             : values.const_data_ptr<double>()[i];
-}
-
 /// The loss of one rank's scores of one group, as one node of the graph.
 class FusedLoss final : public tally::internal::Fused {
  public:
@@ -162,7 +151,7 @@ class FusedLoss final : public tally::internal::Fused {
         input_(std::move(input)),
         sums_(plain_soft_counts(settings.name, input_)),
         dtype_(input_.preds.scalar_type()),
-        version_(input_.target.is_inference() ? 0 : input_.target._version()) {
+        target_(input_.target) {
     // The node keeps them.
     input_.preds = at::Tensor();
   }
@@ -218,11 +207,7 @@ class FusedLoss final : public tally::internal::Fused {
 
  private:
   SoftCountsInput with(const at::Tensor& preds) const {
-    TORCH_CHECK(
-        input_.target.is_inference() || input_.target._version() == version_,
-        settings_.name,
-        ": target, which the backward pass needs, was changed in "
-        "place");
+    target_.get(settings_.name, "target");
     SoftCountsInput input = input_;
     input.preds = preds;
     return input;
@@ -233,14 +218,14 @@ class FusedLoss final : public tally::internal::Fused {
   SoftCountsInput input_;
   at::Tensor sums_;
   at::ScalarType dtype_;
-  std::int64_t version_;
+  UntouchedTensor target_;
 };
 
 /// Of one rank; undefined for preds that it is not faster for.
 at::Tensor fused_loss(const Settings& settings,
                       const std::shared_ptr<const SoftCountsRule>& rule,
                       const at::Tensor& preds, const at::Tensor& target) {
-  const at::Tensor x = working(preds);
+  const at::Tensor x = in_dtype_of_losses(preds);
   if (!tally::internal::are_fusible(x) || !target.has_storage()) return {};
   const auto function = c10::make_intrusive<FusedLoss>(
       settings, rule, input_of(settings, x, target.contiguous()));
@@ -290,8 +275,8 @@ at::Tensor soft_counts_loss(const Settings& settings,
   at::Tensor own;
   const at::Tensor all = sync::reduce(call, sync::Reduction::kSum, [&] {
     check_all();
-    own = soft_counts(
-        call, in_three_dimensions(input_of(settings, working(preds), target)));
+    own = soft_counts(call, in_three_dimensions(input_of(
+                                settings, in_dtype_of_losses(preds), target)));
     if (!settings.batch) {
       const Weighted<at::Tensor> samples = losses_of(settings, *rule, own);
       own = at::stack({samples.loss.mul(samples.weight).sum({0}, true),
