@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tally/metrics/classification/kernels/count_kernels.h"
+#include "tally/metrics/classification/kernels/prediction_kernels.h"
 #include "tally/metrics/metric_options.h"
 
 /// Common parts of metrics over the predicted class: input checks, and the
@@ -110,42 +111,28 @@ bool is_in_top_k(const T* scores, std::int64_t stride, std::int64_t classes,
   return larger < k;
 }
 
-/// for_each_prediction for scores of type T on the CPU. Positions are processed
-/// in blocks, so that memory is read in order even if the scores of one
-/// position are far apart.
+/// for_each_prediction for scores of type T on the CPU.
 template <class T, class Count>
 void for_each_scored(const MulticlassBatch& batch, const Count& count) {
   using Score = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  constexpr std::int64_t kBlock = 64;
+  constexpr std::int64_t kFew = 256;
+  constexpr std::int64_t kMany = std::int64_t{1} << 16;
   const std::int64_t classes = batch.rules().num_classes;
   const std::int64_t top_k = batch.rules().top_k;
   const std::int64_t stride = batch.positions();
   const T* const all_scores = batch.preds().const_data_ptr<T>();
   const auto* const targets = batch.target().const_data_ptr<std::int64_t>();
 
-  const auto take = [&](std::int64_t sample, std::int64_t position,
-                        std::int64_t best, bool has_nan) {
-    const std::int64_t index = sample * stride + position;
-    const std::int64_t target = targets[index];
-    if (!batch.takes(target, index)) return;
-    if (has_nan) {
-      if (batch.takes_nan(index)) count(index, sample, kNanClass, target);
-      return;
-    }
-    const bool hit =
-        top_k > 1 && best != target &&
-        is_in_top_k(all_scores + sample * classes * stride + position, stride,
-                    classes, target, top_k);
-    count(index, sample, hit ? target : best, target);
+  std::int64_t few[kFew];
+  std::vector<std::int64_t> many;
+  const auto room_for = [&](std::int64_t size) {
+    if (size <= kFew) return static_cast<std::int64_t*>(few);
+    many.resize(size);
+    return many.data();
   };
-
   if constexpr (std::is_floating_point_v<T>) {
     if (stride == 1 && classes >= kLeastVectorClasses) {
-      constexpr std::int64_t kFew = 256;
-      std::int64_t few[kFew];
-      std::vector<std::int64_t> many;
-      if (batch.samples() > kFew) many.resize(batch.samples());
-      std::int64_t* const predicted = many.empty() ? few : many.data();
+      std::int64_t* const predicted = room_for(batch.samples());
       predict_rows(all_scores, targets, batch.samples(), classes, top_k,
                    predicted);
       for (std::int64_t i = 0; i < batch.samples(); ++i) {
@@ -156,9 +143,22 @@ void for_each_scored(const MulticlassBatch& batch, const Count& count) {
       return;
     }
   }
-  for (std::int64_t sample = 0; sample < batch.samples(); ++sample) {
-    const T* const scores = all_scores + sample * classes * stride;
-    if (stride == 1) {
+
+  const auto take = [&](std::int64_t sample, std::int64_t position,
+                        std::int64_t best) {
+    const std::int64_t index = sample * stride + position;
+    const std::int64_t target = targets[index];
+    if (!batch.takes(target, index)) return;
+    if (best == kNanClass && !batch.takes_nan(index)) return;
+    const bool hit =
+        top_k > 1 && best != target && best != kNanClass &&
+        is_in_top_k(all_scores + sample * classes * stride + position, stride,
+                    classes, target, top_k);
+    count(index, sample, hit ? target : best, target);
+  };
+  if (stride == 1) {
+    for (std::int64_t sample = 0; sample < batch.samples(); ++sample) {
+      const T* const scores = all_scores + sample * classes;
       Score best = scores[0];
       std::int64_t best_class = 0;
       bool has_nan = best != best;
@@ -169,30 +169,19 @@ void for_each_scored(const MulticlassBatch& batch, const Count& count) {
         best = better ? score : best;
         best_class = better ? c : best_class;
       }
-      take(sample, 0, best_class, has_nan);
-      continue;
+      take(sample, 0, has_nan ? kNanClass : best_class);
     }
-    for (std::int64_t first = 0; first < stride; first += kBlock) {
-      const std::int64_t width = std::min(kBlock, stride - first);
-      Score best[kBlock];
-      std::int32_t best_class[kBlock] = {};
-      bool has_nan[kBlock];
+    return;
+  }
+  std::int64_t* const predicted = room_for(std::min(stride, kMany));
+  for (std::int64_t sample = 0; sample < batch.samples(); ++sample) {
+    for (std::int64_t first = 0; first < stride; first += kMany) {
+      const std::int64_t width = std::min(kMany, stride - first);
+      predict_columns(all_scores + sample * classes * stride + first,
+                      c10::CppTypeToScalarType<T>::value, classes, stride,
+                      width, predicted);
       for (std::int64_t i = 0; i < width; ++i) {
-        best[i] = scores[first + i];
-        has_nan[i] = best[i] != best[i];
-      }
-      for (std::int64_t c = 1; c < classes; ++c) {
-        const T* const row = scores + c * stride + first;
-        for (std::int64_t i = 0; i < width; ++i) {
-          const Score score = row[i];
-          const bool better = score > best[i];
-          has_nan[i] |= score != score;
-          best[i] = better ? score : best[i];
-          best_class[i] = better ? static_cast<std::int32_t>(c) : best_class[i];
-        }
-      }
-      for (std::int64_t i = 0; i < width; ++i) {
-        take(sample, first + i, best_class[i], has_nan[i]);
+        take(sample, first + i, predicted[i]);
       }
     }
   }

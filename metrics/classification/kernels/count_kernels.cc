@@ -15,110 +15,10 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
-#include "tally/metrics/common/largest-inl.h"
-
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-constexpr std::int64_t kNan = -1;
-
-// The first place of `value`, which is there.
-template <class T>
-std::int64_t first_equal(const T* scores, std::int64_t classes, T value) {
-  const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto wanted = hn::Set(d, value);
-  std::int64_t c = 0;
-  for (; c + lanes <= classes; c += lanes) {
-    const auto found =
-        hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, scores + c), wanted));
-    if (found >= 0) return c + found;
-  }
-  while (c < classes - 1 && scores[c] != value) ++c;
-  return c;
-}
-
-template <class T>
-std::int64_t count_above(const T* scores, std::int64_t classes, T value) {
-  const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto own = hn::Set(d, value);
-  std::size_t above = 0;
-  std::int64_t c = 0;
-  for (; c + lanes <= classes; c += lanes) {
-    above += hn::CountTrue(d, hn::Gt(hn::LoadU(d, scores + c), own));
-  }
-  for (; c < classes; ++c) above += scores[c] > value;
-  return static_cast<std::int64_t>(above);
-}
-
-template <class T>
-std::int64_t target_or_best(const T* scores, std::int64_t best,
-                            std::int64_t target, std::int64_t classes,
-                            std::int64_t top_k) {
-  if (top_k == 1 || best == target || target < 0 || target >= classes) {
-    return best;
-  }
-  std::int64_t above = count_above(scores, classes, scores[target]);
-  for (std::int64_t i = 0; i < target && above < top_k; ++i) {
-    above += scores[i] == scores[target];
-  }
-  return above < top_k ? target : best;
-}
-
-template <class T>
-std::int64_t predict_row(const T* scores, std::int64_t target,
-                         std::int64_t classes, std::int64_t top_k) {
-  const T top = largest(scores, classes);
-  if (top != top) return kNan;
-  return target_or_best(scores, first_equal(scores, classes, top), target,
-                        classes, top_k);
-}
-
-template <class T>
-void predict_some(const T* scores, const std::int64_t* targets,
-                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
-                  std::int64_t* predicted) {
-  const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const std::int64_t size = rows * classes;
-  std::int64_t i = 0;
-  if (classes <= lanes) {
-    // A row is a part of one vector.
-    const auto own = hn::FirstN(d, static_cast<std::size_t>(classes));
-    const auto least = hn::Set(d, -std::numeric_limits<T>::infinity());
-    for (; i * classes + lanes <= size; ++i) {
-      const T* const row = scores + i * classes;
-      const auto score = hn::IfThenElse(own, hn::LoadU(d, row), least);
-      const auto largest = hn::MaxOfLanes(d, score);
-      const std::int64_t best =
-          hn::AllFalse(d, hn::IsNaN(score))
-              ? hn::FindFirstTrue(d, hn::Eq(score, largest))
-              : kNan;
-      predicted[i] =
-          top_k == 1 || best == kNan
-              ? best
-              : target_or_best(row, best, targets[i], classes, top_k);
-    }
-  }
-  for (; i < rows; ++i) {
-    predicted[i] =
-        predict_row(scores + i * classes, targets[i], classes, top_k);
-  }
-}
-
-void PredictFloat(const float* scores, const std::int64_t* targets,
-                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
-                  std::int64_t* predicted) {
-  predict_some(scores, targets, rows, classes, top_k, predicted);
-}
-void PredictDouble(const double* scores, const std::int64_t* targets,
-                   std::int64_t rows, std::int64_t classes, std::int64_t top_k,
-                   std::int64_t* predicted) {
-  predict_some(scores, targets, rows, classes, top_k, predicted);
-}
 
 bool CountPlain(const float* preds, const std::int64_t* targets,
                 std::int64_t size, float threshold, bool checks_range,
@@ -216,8 +116,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tally::internal::classification {
 
-HWY_EXPORT(PredictFloat);
-HWY_EXPORT(PredictDouble);
 HWY_EXPORT(CountPlain);
 HWY_EXPORT(CountColumns);
 
@@ -230,39 +128,7 @@ constexpr std::int64_t kBlock = std::int64_t{1} << 16;
 // Elements that fit into the cache next to the core.
 constexpr std::int64_t kCached = std::int64_t{1} << 12;
 
-template <class T, class Predict>
-void in_parallel(const T* scores, const std::int64_t* targets,
-                 std::int64_t rows, std::int64_t classes,
-                 std::int64_t* predicted, const Predict& predict) {
-  const std::int64_t grain = std::max<std::int64_t>(kGrain / classes, 1);
-  if (rows <= grain) return predict(scores, targets, rows, predicted);
-  at::parallel_for(0, rows, grain, [&](std::int64_t begin, std::int64_t end) {
-    predict(scores + begin * classes, targets + begin, end - begin,
-            predicted + begin);
-  });
-}
-
 }  // namespace
-
-void predict_rows(const float* scores, const std::int64_t* targets,
-                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
-                  std::int64_t* predicted) {
-  in_parallel(scores, targets, rows, classes, predicted,
-              [=](const float* s, const std::int64_t* t, std::int64_t n,
-                  std::int64_t* p) {
-                HWY_DYNAMIC_DISPATCH(PredictFloat)(s, t, n, classes, top_k, p);
-              });
-}
-
-void predict_rows(const double* scores, const std::int64_t* targets,
-                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
-                  std::int64_t* predicted) {
-  in_parallel(scores, targets, rows, classes, predicted,
-              [=](const double* s, const std::int64_t* t, std::int64_t n,
-                  std::int64_t* p) {
-                HWY_DYNAMIC_DISPATCH(PredictDouble)(s, t, n, classes, top_k, p);
-              });
-}
 
 bool count_plain_run(const float* preds, const std::int64_t* targets,
                      std::int64_t size, float threshold, bool checks_range,

@@ -6,20 +6,6 @@
 /// machine.
 namespace tally::internal::classification {
 
-/// The minimum number of classes for which predict_rows pays off.
-constexpr std::int64_t kLeastVectorClasses = 4;
-
-/// The class with the largest score of each row [classes], the first one if
-/// tied, or the target if that is among the top_k; kNanClass for a row with a
-/// NaN. Invalid targets are never among the top_k. On several threads if there
-/// is much to do.
-void predict_rows(const float* scores, const std::int64_t* targets,
-                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
-                  std::int64_t* predicted);
-void predict_rows(const double* scores, const std::int64_t* targets,
-                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
-                  std::int64_t* predicted);
-
 /// The counts of elements whose targets are all 0 or 1.
 struct PlainCounts {
   std::int64_t tp = 0;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tally/metrics/classification/counts/multiclass_counts.h"
-#include "tally/metrics/classification/kernels/count_kernels.h"
+#include "tally/metrics/classification/kernels/prediction_kernels.h"
 #include "tally/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/vector_targets.h"
@@ -82,7 +82,7 @@ at::Tensor odd_scores(std::int64_t rows, std::int64_t classes) {
                    kNaN);
 }
 
-TEST(CountKernelsTest, PredictRows) {
+TEST(PredictionKernelsTest, PredictRows) {
   testkit::for_each_vector_target([] {
     for (std::int64_t classes = 1; classes <= 70; ++classes) {
       for (const std::int64_t rows : {1, 2, 23}) {
@@ -105,6 +105,31 @@ TEST(CountKernelsTest, PredictRows) {
           }
           ASSERT_EQ(wide, expected) << classes << " classes, k " << k;
           ASSERT_EQ(narrow, expected) << classes << " classes, k " << k;
+        }
+      }
+    }
+  });
+}
+
+TEST(PredictionKernelsTest, PredictColumns) {
+  testkit::for_each_vector_target([] {
+    for (const std::int64_t columns : {1, 2, 7, 16, 70, 512, 1100}) {
+      for (const std::int64_t classes : {1, 2, 21}) {
+        const at::Tensor scores = odd_scores(columns + 3, classes);
+        for (const auto type :
+             {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16}) {
+          const at::Tensor given = scores.t().to(type).contiguous();
+          std::vector<std::int64_t> predicted(columns), expected;
+          classification::predict_columns(given.const_data_ptr(), type, classes,
+                                          columns + 3, columns,
+                                          predicted.data());
+          for (std::int64_t i = 0; i < columns; ++i) {
+            expected.push_back(
+                prediction(scores.const_data_ptr<double>() + i * classes,
+                           /*target=*/-1, classes, /*top_k=*/1));
+          }
+          ASSERT_EQ(predicted, expected)
+              << classes << " classes, " << columns << " columns, " << type;
         }
       }
     }
