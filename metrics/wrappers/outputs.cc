@@ -230,13 +230,14 @@ void ClasswiseWrapper::evaluate_into(const AnyState& state,
       internal::elements_of(all, own, 0, {}).names;
   const Dimensions dimensions = all.dimensions(own);
   const Dimensions rest(dimensions.begin() + 1, dimensions.end());
-  Results classes;
+  std::vector<at::Tensor> rows = values.unbind(0);
+  results.reserve(results.size() + count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& label = labels.empty() ? numbers[i] : labels[i];
-    classes.add(prefix + label + options_.postfix(),
-                values.select(0, static_cast<std::int64_t>(i)), rest);
+    finish(rows[i]);
+    results.add(joined(name, prefix + label + options_.postfix()),
+                std::move(rows[i]), rest);
   }
-  add_results(std::move(classes), name, results);
 }
 
 }  // namespace tally
