@@ -14,6 +14,7 @@
 #include "tally/metrics/regression/mean_pinball_loss.h"
 #include "tally/metrics/regression/quantile_scores.h"
 #include "tally/metrics/regression/states/error_sums_impl.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 
@@ -28,7 +29,7 @@ void check_multioutput(const char* metric, MultiOutput multioutput) {
 }
 
 /// The sum of losses of the quantile alpha itself.
-double null_loss(regression::WeightedSample& sample,
+double null_loss(const regression::WeightedSample& sample,
                  const PinballError& error) {
   const double quantile = regression::quantile(sample, error.alpha);
   double loss = 0;
@@ -45,7 +46,7 @@ at::Tensor explained_loss(const PinballAndTargets::State& state, double alpha,
   double* const to = null.mutable_data_ptr<double>();
   std::int64_t samples = 0;
   for (std::int64_t i = 0; i < outputs; ++i) {
-    regression::WeightedSample sample =
+    const regression::WeightedSample sample =
         regression::sample_of(state.target, outputs, i);
     samples = static_cast<std::int64_t>(sample.values.size());
     to[i] = null_loss(sample, error);
@@ -109,6 +110,24 @@ at::Tensor sum_of_scores(const at::Tensor& preds, const at::Tensor& target) {
       .sum();
 }
 
+// In float64.
+at::Tensor absolute_errors(const at::Tensor& preds, const at::Tensor& target) {
+  if (!internal::is_plain(preds) || !internal::is_plain(target)) {
+    return preds.detach()
+        .to(at::kDouble)
+        .sub(target.detach().to(at::kDouble))
+        .abs();
+  }
+  at::Tensor errors = internal::fresh_tensor(preds.sizes(), at::kDouble);
+  auto* const to = errors.mutable_data_ptr<double>();
+  internal::visit_values(preds, target, [&](const auto* p, const auto* t) {
+    for (std::int64_t i = 0; i < errors.numel(); ++i) {
+      to[i] = std::abs(static_cast<double>(p[i]) - static_cast<double>(t[i]));
+    }
+  });
+  return errors;
+}
+
 EnsembleScores::State ensemble_scores(const at::Tensor& preds,
                                       const at::Tensor& target) {
   EnsembleScores::State state;
@@ -158,10 +177,7 @@ AbsoluteErrors::State AbsoluteErrors::observe(const at::Tensor& preds,
   return regression::observe_by_policy(
       {preds, target, weight}, num_outputs_, nan_policy_,
       [this](const regression::Samples& samples) {
-        at::Tensor errors = samples.preds.detach()
-                                .to(at::kDouble)
-                                .sub(samples.target.detach().to(at::kDouble))
-                                .abs();
+        at::Tensor errors = absolute_errors(samples.preds, samples.target);
         if (num_outputs_ == 1) errors = errors.reshape(-1);
         State state;
         state.errors.set(errors, samples.weight);
@@ -174,9 +190,8 @@ at::Tensor MedianAbsoluteError::evaluate(const State& state) const {
   at::Tensor medians = regression::undefined_outputs(outputs);
   double* const to = medians.mutable_data_ptr<double>();
   for (std::int64_t i = 0; i < outputs; ++i) {
-    regression::WeightedSample sample =
-        regression::sample_of(state.errors, outputs, i);
-    to[i] = regression::quantile(sample, 0.5);
+    to[i] = regression::quantile(
+        regression::sample_of(state.errors, outputs, i), 0.5);
   }
   return outputs == 1 ? medians.squeeze(0) : medians;
 }
@@ -189,7 +204,8 @@ MetricSampling MedianAbsoluteError::sampling() const {
     std::vector<std::vector<double>> values;
     for (std::int64_t i = 0; i < outputs; ++i) {
       values.push_back(
-          regression::sample_of(state.get<State>().errors, outputs, i).values);
+          regression::sample_of(state.get<State>().errors, outputs, i)
+              .values.vec());
     }
     return values;
   };

@@ -1,6 +1,9 @@
+#include <ATen/ops/cat.h>
+
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstring>
+#include <utility>
 
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
@@ -70,7 +73,47 @@ at::Tensor kept_form(const at::Tensor& input, std::int64_t num_outputs) {
 // Sums of weights nearer than this, relatively, are the same.
 constexpr double kRounding = 1e-12;
 
-double plain_quantile(std::vector<double>& values, double alpha) {
+// Sign, exponent and 4 bits of the mantissa.
+constexpr int kLeadingBits = 16;
+// Below it, to sort out all values costs less than to count their bits.
+constexpr std::size_t kFewValues = 1 << 14;
+
+// The leading bits of a number that is not NaN, in the order of numbers.
+std::size_t leading_bits(double value) {
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return ((bits & kSign) != 0 ? ~bits : bits | kSign) >> (64 - kLeadingBits);
+}
+
+// The value of that index in order, and the next one, if there is any.
+std::pair<double, double> order_statistics(c10::ArrayRef<double> values,
+                                           std::size_t index) {
+  std::vector<double> near;
+  double next = internal::kInfinity;
+  if (values.size() < kFewValues) {
+    near = values.vec();
+  } else {
+    // One pass finds out with which bits the value begins, another what else
+    // begins with them.
+    std::vector<std::uint32_t> counts(std::size_t{1} << kLeadingBits);
+    for (const double value : values) ++counts[leading_bits(value)];
+    std::size_t own = 0;
+    while (index >= counts[own]) index -= counts[own++];
+    near.reserve(counts[own]);
+    for (const double value : values) {
+      const std::size_t bits = leading_bits(value);
+      if (bits == own) near.push_back(value);
+      if (bits > own) next = std::min(next, value);
+    }
+  }
+  const auto place = near.begin() + static_cast<std::ptrdiff_t>(index);
+  std::nth_element(near.begin(), place, near.end());
+  if (place + 1 != near.end()) next = *std::min_element(place + 1, near.end());
+  return {*place, next};
+}
+
+double plain_quantile(c10::ArrayRef<double> values, double alpha) {
   const auto count = static_cast<double>(values.size());
   const double place = alpha * count;
   const double whole = std::round(place);
@@ -78,11 +121,9 @@ double plain_quantile(std::vector<double>& values, double alpha) {
   // The first value up to which there are at least `place`.
   const auto index = static_cast<std::size_t>(
       std::clamp((exact ? whole : std::ceil(place)) - 1, 0.0, count - 1));
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(index);
-  std::nth_element(values.begin(), middle, values.end());
-  const double low = *middle;
-  if (!exact || whole < 1 || middle + 1 == values.end()) return low;
-  return (low + *std::min_element(middle + 1, values.end())) / 2;
+  const auto [low, next] = order_statistics(values, index);
+  const bool is_between = exact && whole >= 1 && index + 1 < values.size();
+  return is_between ? (low + next) / 2 : low;
 }
 
 double weighted_quantile(const regression::WeightedSample& sample,
@@ -184,38 +225,43 @@ void WeightedRows::set(const at::Tensor& values, const at::Tensor& weight) {
 regression::WeightedSample regression::sample_of(const WeightedRows& rows,
                                                  std::int64_t num_outputs,
                                                  std::int64_t output) {
-  const auto append = [](const at::Tensor& from, std::vector<double>& to) {
-    const at::Tensor plain = from.to(at::kCPU).contiguous();
-    const double* const data = plain.const_data_ptr<double>();
-    to.insert(to.end(), data, data + plain.numel());
-  };
   const auto column = [&](const Rows& some) {
-    return some.tensor().reshape({-1, num_outputs}).select(1, output);
+    return some.tensor()
+        .reshape({-1, num_outputs})
+        .select(1, output)
+        .to(at::kCPU)
+        .contiguous();
   };
   WeightedSample sample;
-  if (rows.rows.defined()) append(column(rows.rows), sample.values);
+  if (rows.rows.defined()) sample.rows = column(rows.rows);
   if (rows.weighted_rows.defined()) {
-    sample.weights.assign(sample.values.size(), 1.0);
-    append(column(rows.weighted_rows), sample.values);
-    append(rows.weights.tensor(), sample.weights);
-    TORCH_CHECK_VALUE(sample.weights.size() == sample.values.size(),
+    const at::Tensor more = column(rows.weighted_rows);
+    if (sample.rows.defined()) {
+      sample.weights.assign(static_cast<std::size_t>(sample.rows.numel()), 1.0);
+      sample.rows = at::cat({sample.rows, more});
+    } else {
+      sample.rows = more;
+    }
+    const at::Tensor weights = rows.weights.tensor().to(at::kCPU).contiguous();
+    const auto* const own = weights.const_data_ptr<double>();
+    sample.weights.insert(sample.weights.end(), own, own + weights.numel());
+    TORCH_CHECK_VALUE(sample.weights.size() ==
+                          static_cast<std::size_t>(sample.rows.numel()),
                       "the state's fields do not fit together");
+  }
+  if (sample.rows.defined()) {
+    sample.values = {sample.rows.const_data_ptr<double>(),
+                     static_cast<std::size_t>(sample.rows.numel())};
   }
   return sample;
 }
 
-double regression::quantile(WeightedSample& sample, double alpha) {
-  const double sum =
-      std::accumulate(sample.values.begin(), sample.values.end(), 0.0) +
-      std::accumulate(sample.weights.begin(), sample.weights.end(), 0.0);
-  if (sample.values.empty()) return internal::kNaN;
-  // Infinities of both signs add up to NaN, too.
-  if (std::isnan(sum)) {
-    const auto is_nan = [](double value) { return std::isnan(value); };
-    if (std::any_of(sample.values.begin(), sample.values.end(), is_nan) ||
-        std::any_of(sample.weights.begin(), sample.weights.end(), is_nan)) {
-      return internal::kNaN;
-    }
+double regression::quantile(const WeightedSample& sample, double alpha) {
+  const auto is_nan = [](double value) { return std::isnan(value); };
+  if (sample.values.empty() ||
+      std::any_of(sample.values.begin(), sample.values.end(), is_nan) ||
+      std::any_of(sample.weights.begin(), sample.weights.end(), is_nan)) {
+    return internal::kNaN;
   }
   return sample.weights.empty() ? plain_quantile(sample.values, alpha)
                                 : weighted_quantile(sample, alpha);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/ArrayRef.h>
 
 #include <cstdint>
 #include <vector>
@@ -27,7 +28,8 @@ namespace internal::regression {
 
 /// One output of WeightedRows, on the CPU.
 struct WeightedSample {
-  std::vector<double> values;
+  at::Tensor rows;  // owns the values
+  c10::ArrayRef<double> values;
   std::vector<double> weights;  // empty: all 1
 
   double weight_of(std::size_t i) const {
@@ -39,9 +41,8 @@ WeightedSample sample_of(const WeightedRows& rows, std::int64_t num_outputs,
 
 /// The smallest value whose cumulative weight reaches the fraction `alpha` of
 /// the total; if it does exactly, the mean of it and the next one ("averaged
-/// inverted CDF"). NaN if there is a NaN, and without weight. Reorders the
-/// sample.
-double quantile(WeightedSample& sample, double alpha);
+/// inverted CDF"). NaN if there is a NaN, and without weight.
+double quantile(const WeightedSample& sample, double alpha);
 
 }  // namespace internal::regression
 }  // namespace tally

@@ -1,15 +1,19 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <tuple>
 
 #include "tally/metrics/regression/quantile_scores.h"
+#include "tally/metrics/regression/states/weighted_rows.h"
 #include "tally/metrics/regression/tweedie_deviance.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
@@ -20,6 +24,7 @@ namespace {
 using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 template <class M>
@@ -33,6 +38,33 @@ at::Tensor wave(std::int64_t count, double phase) {
 
 TEST(QuantilesTest, MedianPassesTheHarness) {
   testkit::check_metric<MedianAbsoluteError>("MedianAbsoluteError");
+}
+
+// Numbers of all signs and sizes, some of them several times.
+TEST(QuantilesTest, ManyValuesAreNotSorted) {
+  for (const std::int64_t count : {40000, 40001}) {
+    at::Tensor values = at::randn({count}, at::kDouble).pow(3);
+    values.slice(0, 0, count / 2, 7).fill_(0.25);
+    values.slice(0, 0, 300, 3).fill_(kInfinity);
+    values.slice(0, 1, 300, 3).fill_(-kInfinity);
+    const at::Tensor sorted = std::get<0>(values.sort());
+    internal::regression::WeightedSample sample;
+    sample.rows = values;
+    sample.values = {values.const_data_ptr<double>(),
+                     static_cast<std::size_t>(count)};
+    for (const double alpha : {0.001, 0.25, 0.3, 0.5, 0.777, 0.9999, 1.0}) {
+      const double place = alpha * static_cast<double>(count);
+      const bool exact = std::abs(place - std::round(place)) < 1e-6;
+      const auto index = static_cast<std::int64_t>(
+                             exact ? std::round(place) : std::ceil(place)) -
+                         1;
+      const double low = sorted[index].item<double>();
+      const double next =
+          exact && index + 1 < count ? sorted[index + 1].item<double>() : low;
+      EXPECT_EQ(internal::regression::quantile(sample, alpha), (low + next) / 2)
+          << alpha << " of " << count;
+    }
+  }
 }
 
 template <class M>
