@@ -1,10 +1,16 @@
 #include "tally/metrics/features/inputs/checked_samples.h"
 
+#include <c10/util/ArrayRef.h>
 #include <c10/util/Exception.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
 #include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/tensor_of.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally::internal::features {
 namespace {
@@ -21,20 +27,50 @@ void check_rows(const char* input, const at::Tensor& values,
                                input, values.sizes()));
 }
 
-void check_flags(const at::Tensor& flags) {
-  const at::Tensor wrong = flags.ne(0).logical_and(flags.ne(1));
-  if (!wrong.any().item().toBool()) return;
-  TORCH_CHECK_VALUE(false,
-                    "expected real to be 1 (real) or 0 (generated), got ",
-                    flags.masked_select(wrong).select(0, 0).item().toLong());
+// REQUIRES: int64 on the CPU.
+c10::ArrayRef<std::int64_t> numbers_in(const at::Tensor& flags) {
+  return {flags.const_data_ptr<std::int64_t>(),
+          static_cast<std::size_t>(flags.numel())};
 }
 
-Samples rows_at(const Samples& all, const at::Tensor& chosen) {
-  const at::Tensor places =
-      chosen.nonzero().squeeze(1).to(all.features.device());
-  if (places.size(0) == all.features.size(0)) return all;
-  return {all.features.index_select(0, places),
-          all.ids.defined() ? all.ids.index_select(0, places) : at::Tensor()};
+void check_flags(const at::Tensor& flags) {
+  for (const std::int64_t flag : numbers_in(flags)) {
+    TORCH_CHECK_VALUE(flag == 0 || flag == 1,
+                      "expected real to be 1 (real) or 0 (generated), got ",
+                      flag);
+  }
+}
+
+at::Tensor rows_of(const at::Tensor& all,
+                   const std::vector<std::int64_t>& places) {
+  if (!is_plain(all)) {
+    return all.index_select(0, tensor_of(places).to(all.device()));
+  }
+  std::vector<std::int64_t> sizes = all.sizes().vec();
+  const std::size_t row = all.nbytes() / static_cast<std::size_t>(sizes[0]);
+  sizes[0] = static_cast<std::int64_t>(places.size());
+  at::Tensor rows = fresh_tensor(sizes, all.scalar_type());
+  const auto* const from = static_cast<const char*>(all.const_data_ptr());
+  auto* to = static_cast<char*>(rows.mutable_data_ptr());
+  for (const std::int64_t place : places) {
+    std::memcpy(to, from + static_cast<std::size_t>(place) * row, row);
+    to += row;
+  }
+  return rows;
+}
+
+// The rows whose flag is 0, or those whose flag is not.
+Samples rows_with(const Samples& all, const at::Tensor& flags, bool is_zero) {
+  const auto numbers = numbers_in(flags);
+  std::vector<std::int64_t> places;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if ((numbers[i] == 0) == is_zero) {
+      places.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  if (places.size() == numbers.size()) return all;
+  return {rows_of(all.features, places),
+          all.ids.defined() ? rows_of(all.ids, places) : at::Tensor()};
 }
 
 Samples none_of(const Samples& all) {
@@ -58,7 +94,7 @@ Samples checked_samples(const char* input, const at::Tensor& features,
   }
   if (ids.defined()) check_rows("ids", ids, input, features);
   if (flags) {
-    *flags = flags->to(at::kCPU, at::kLong);
+    *flags = flags->to(at::kCPU, at::kLong).contiguous();
     if (options.validate_args()) check_flags(*flags);
   }
   const Samples all{features, ids.defined()
@@ -73,7 +109,7 @@ Samples checked_samples(const char* input, const at::Tensor& features,
                     nan.to(at::kByte).argmax().item().toLong());
   const at::Tensor kept = nan.logical_not();
   if (flags && flags->dim() != 0) *flags = flags->masked_select(kept);
-  return rows_at(all, kept);
+  return rows_with(all, kept.to(at::kLong), /*is_zero=*/false);
 }
 
 RealAndGenerated separated(const at::Tensor& features, const at::Tensor& real,
@@ -86,7 +122,8 @@ RealAndGenerated separated(const at::Tensor& features, const at::Tensor& real,
     return flags.item().toLong() != 0 ? RealAndGenerated{all, none_of(all)}
                                       : RealAndGenerated{none_of(all), all};
   }
-  return {rows_at(all, flags.ne(0)), rows_at(all, flags.eq(0))};
+  return {rows_with(all, flags, /*is_zero=*/false),
+          rows_with(all, flags, /*is_zero=*/true)};
 }
 
 at::Tensor rows_without_nan(const at::Tensor& a, const at::Tensor& b,

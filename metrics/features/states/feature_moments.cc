@@ -6,9 +6,13 @@
 #include <c10/util/Exception.h>
 
 #include <cmath>
+#include <cstdint>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/features/inputs/checked_samples.h"
 #include "tally/state/fresh_tensor.h"
 
@@ -33,23 +37,76 @@ at::Tensor scaled_steps(const at::Tensor& rows) {
       .mul(before.div(before.add(1)).sqrt());
 }
 
-// The same in one pass, of float64 rows without a graph.
-at::Tensor plain_steps(const at::Tensor& rows) {
-  const std::int64_t count = rows.size(0) - 1, dims = rows.size(1);
-  at::Tensor steps = internal::fresh_tensor({count, dims}, at::kDouble);
-  const auto* row = rows.const_data_ptr<double>();
-  auto* to = steps.mutable_data_ptr<double>();
-  std::vector<double> sums(row, row + dims);
-  for (std::int64_t k = 1; k <= count; ++k, to += dims) {
-    row += dims;
+// The same of plain rows [count, dims]. Their mean less the first row is added
+// to `mean`, which is 0.
+template <class T>
+void fill_steps(const T* rows, std::int64_t count, std::int64_t dims,
+                double* mean, double* to) {
+  for (std::int64_t k = 1; k < count; ++k, to += dims) {
+    const T* const row = rows + k * dims;
     const auto before = static_cast<double>(k);
     const double scale = std::sqrt(before / (before + 1));
     for (std::int64_t i = 0; i < dims; ++i) {
-      to[i] = (row[i] - sums[i] / before) * scale;
-      sums[i] += row[i];
+      const double moved =
+          static_cast<double>(row[i]) - static_cast<double>(rows[i]);
+      to[i] = (moved - mean[i] / before) * scale;
+      mean[i] += moved;
     }
   }
-  return steps;
+  for (std::int64_t i = 0; i < dims; ++i) mean[i] /= static_cast<double>(count);
+}
+
+// The same with the deviations of each row from the mean of all.
+template <class T>
+void fill_deviations(const T* rows, std::int64_t count, std::int64_t dims,
+                     double* mean, double* to) {
+  const auto moved = [&](std::int64_t k, std::int64_t i) {
+    return static_cast<double>(rows[k * dims + i]) -
+           static_cast<double>(rows[i]);
+  };
+  for (std::int64_t k = 0; k < count; ++k) {
+    for (std::int64_t i = 0; i < dims; ++i) mean[i] += moved(k, i);
+  }
+  for (std::int64_t i = 0; i < dims; ++i) mean[i] /= static_cast<double>(count);
+  for (std::int64_t k = 0; k < count; ++k, to += dims) {
+    for (std::int64_t i = 0; i < dims; ++i) to[i] = moved(k, i) - mean[i];
+  }
+}
+
+// Fills in the mean, and what the scatter is made of: steps, or deviations.
+void set_plain(const at::Tensor& features, Moments& moments) {
+  const std::int64_t count = features.size(0), dims = features.size(1);
+  moments.mean = internal::fresh_zeros({dims}, at::kDouble);
+  const bool has_rows = moments.has_rows();
+  moments.scatter = internal::fresh_tensor(
+      {has_rows ? count - 1 : count, dims}, at::kDouble);
+  auto* const mean = moments.mean.mutable_data_ptr<double>();
+  auto* const to = moments.scatter.mutable_data_ptr<double>();
+  internal::visit_values(features, [=](const auto* rows) {
+    if (has_rows) {
+      fill_steps(rows, count, dims, mean, to);
+    } else {
+      fill_deviations(rows, count, dims, mean, to);
+    }
+    for (std::int64_t i = 0; i < dims; ++i) {
+      mean[i] += static_cast<double>(rows[i]);
+    }
+  });
+}
+
+// The same with a graph, or on a device.
+void set_by_tensors(const at::Tensor& features, Moments& moments) {
+  const at::Tensor wide = features.to(at::kDouble);
+  const at::Tensor first = wide.select(0, 0).detach();
+  const at::Tensor moved = wide.sub(first);
+  const at::Tensor mean = moved.mean(0);
+  moments.mean = first.add(mean);
+  if (moments.has_rows()) {
+    moments.scatter = scaled_steps(moved);
+  } else {
+    // Rows may be many: one copy of them less.
+    moments.scatter = moved.requires_grad() ? moved.sub(mean) : moved.sub_(mean);
+  }
 }
 
 void check_fit(const Moments& a, const Moments& b) {
@@ -61,25 +118,45 @@ void check_fit(const Moments& a, const Moments& b) {
       b.mean.device());
 }
 
+// The mean of all, and, [1, D], the step from one mean to the other, so scaled
+// that its products are what the scatters lack.
+std::pair<at::Tensor, at::Tensor> mean_and_step(const Moments& a,
+                                                const Moments& b) {
+  const double part = static_cast<double>(b.total) /
+                      static_cast<double>(a.total + b.total);
+  const double scale = std::sqrt(static_cast<double>(a.total) * part);
+  if (!internal::is_plain(a.mean) || !internal::is_plain(b.mean)) {
+    const at::Tensor step = b.mean.sub(a.mean);
+    return {a.mean.add(step, part), step.mul(scale).unsqueeze(0)};
+  }
+  const std::int64_t dims = a.dims();
+  at::Tensor mean = internal::fresh_tensor({dims}, at::kDouble);
+  at::Tensor row = internal::fresh_tensor({1, dims}, at::kDouble);
+  const auto* const from = a.mean.const_data_ptr<double>();
+  const auto* const to = b.mean.const_data_ptr<double>();
+  auto* const means = mean.mutable_data_ptr<double>();
+  auto* const steps = row.mutable_data_ptr<double>();
+  for (std::int64_t i = 0; i < dims; ++i) {
+    const double step = to[i] - from[i];
+    means[i] = from[i] + part * step;
+    steps[i] = step * scale;
+  }
+  return {mean, row};
+}
+
 }  // namespace
 
 Moments features::moments_of(const at::Tensor& features) {
   Moments moments;
   moments.total = features.size(0);
   if (moments.total == 0) return moments;
-  const at::Tensor wide = features.to(at::kDouble);
-  const at::Tensor first = wide.select(0, 0).detach();
-  const at::Tensor moved = wide.sub(first);
-  const at::Tensor mean = moved.mean(0);
-  moments.mean = first.add(mean);
-  if (moments.has_rows()) {
-    moments.scatter =
-        internal::is_plain(moved) ? plain_steps(moved) : scaled_steps(moved);
+  if (internal::is_plain(features)) {
+    set_plain(features, moments);
   } else {
-    // Rows may be many: one copy of them less.
-    const at::Tensor centered =
-        moved.requires_grad() ? moved.sub(mean) : moved.sub_(mean);
-    moments.scatter = centered.t().matmul(centered);
+    set_by_tensors(features, moments);
+  }
+  if (!moments.has_rows()) {
+    moments.scatter = moments.scatter.t().matmul(moments.scatter);
   }
   return moments;
 }
@@ -90,10 +167,8 @@ Moments features::merged(const Moments& a, const Moments& b) {
   check_fit(a, b);
   Moments all;
   all.total = a.total + b.total;
-  const double part =
-      static_cast<double>(b.total) / static_cast<double>(all.total);
-  const at::Tensor step = b.mean.sub(a.mean);
-  all.mean = a.mean.add(step, part);
+  at::Tensor step;
+  std::tie(all.mean, step) = mean_and_step(a, b);
   std::vector<at::Tensor> rows;
   at::Tensor products;
   for (const Moments* moments : {&a, &b}) {
@@ -104,14 +179,17 @@ Moments features::merged(const Moments& a, const Moments& b) {
                                     : moments->scatter;
     }
   }
-  rows.push_back(
-      step.mul(std::sqrt(static_cast<double>(a.total) * part)).unsqueeze(0));
+  rows.push_back(step);
   const at::Tensor factor = at::cat(rows);
   if (all.has_rows()) {
     all.scatter = factor;
+  } else if (!products.defined()) {
+    all.scatter = factor.t().matmul(factor);
+  } else if (rows.size() == 1) {
+    // The sum of both, which nobody else has.
+    all.scatter = products.addmm_(factor.t(), factor);
   } else {
-    all.scatter = products.defined() ? at::addmm(products, factor.t(), factor)
-                                     : factor.t().matmul(factor);
+    all.scatter = at::addmm(products, factor.t(), factor);
   }
   return all;
 }
