@@ -4,13 +4,14 @@
 #include <ATen/ops/mm.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "tally/losses/common/autocast.h"
+#include "tally/losses/pairs/barlow_kernels.h"
 #include "tally/metrics/common/fused.h"
+#include "tally/metrics/common/tensor_of.h"
 #include "tally/state/fresh_tensor.h"
 #include "tally/sync/autograd.h"
 
@@ -18,6 +19,7 @@ namespace tally::losses::internal {
 namespace {
 
 using tally::internal::fresh_tensor;
+using tally::internal::tensor_of;
 using Formula =
     std::function<at::Tensor(const at::Tensor& a, const at::Tensor& b)>;
 
@@ -30,27 +32,8 @@ struct CenteredRows {
   CenteredRows(const at::Tensor& view, double eps)
       : rows(fresh_tensor(view.sizes(), view.scalar_type())),
         scale(static_cast<std::size_t>(view.size(1))) {
-    const std::int64_t count = view.size(0), features = view.size(1);
-    const T* const from = view.const_data_ptr<T>();
-    T* const to = rows.mutable_data_ptr<T>();
-    std::vector<double> means(scale.size());
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (std::int64_t j = 0; j < features; ++j) {
-        means[j] += static_cast<double>(from[i * features + j]);
-      }
-    }
-    for (double& mean : means) mean /= static_cast<double>(count);
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (std::int64_t j = 0; j < features; ++j) {
-        const std::int64_t place = i * features + j;
-        to[place] = static_cast<T>(static_cast<double>(from[place]) - means[j]);
-        const auto centered = static_cast<double>(to[place]);
-        scale[j] += centered * centered;
-      }
-    }
-    for (double& each : scale) {
-      each = 1 / std::sqrt(each / static_cast<double>(count) + eps);
-    }
+    center_rows(view.const_data_ptr<T>(), view.size(0), view.size(1), eps,
+                rows.template mutable_data_ptr<T>(), scale.data());
   }
 };
 
@@ -65,17 +48,17 @@ class FusedBarlowTwins final : public tally::internal::Fused {
         a_(a, eps),
         b_(b, eps),
         products_(at::mm(a_.rows.t(), b_.rows)),
-        numbers_(products_.template const_data_ptr<T>()),
+        correlations_{products_.template const_data_ptr<T>(), features_, count_,
+                      a_.scale.data(), b_.scale.data()},
         formula_(std::move(formula)) {}
 
   at::Tensor value(at::TensorList) const override {
     std::vector<double> sums(a_.scale.size());
     for_each_block([&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        for (std::int64_t j = 0; j < features_; ++j) {
-          const double c = correlation(i, j);
-          sums[i] += j == i ? (c - 1) * (c - 1) : lambda_ * (c * c);
-        }
+        const double short_of_one = correlations_(i, i) - 1;
+        sums[i] = short_of_one * short_of_one +
+                  lambda_ * other_squares(correlations_, i);
       }
     });
     double loss = 0;
@@ -104,13 +87,10 @@ class FusedBarlowTwins final : public tally::internal::Fused {
       std::vector<double>& of_block = of_blocks[begin / kBlock];
       of_block.resize(by_b.size());
       for (std::int64_t i = begin; i < end; ++i) {
-        for (std::int64_t j = 0; j < features_; ++j) {
-          const double c = correlation(i, j);
-          const double g = given * (j == i ? 2 * (c - 1) : 2 * lambda_ * c);
-          to[i * features_ + j] = static_cast<T>(g * a_.scale[i] * b_.scale[j]);
-          by_a[i] -= g * c;
-          of_block[j] -= g * c;
-        }
+        by_a[i] = -correlation_slopes(
+            correlations_, i, 2 * lambda_ * given,
+            2 * (correlations_(i, i) - 1) * given, to + i * features_,
+            of_block.data());
       }
     });
     for (const std::vector<double>& of_block : of_blocks) {
@@ -136,11 +116,6 @@ class FusedBarlowTwins final : public tally::internal::Fused {
  private:
   static constexpr std::int64_t kBlock = 64;
 
-  double correlation(std::int64_t i, std::int64_t j) const {
-    return static_cast<double>(numbers_[i * features_ + j]) / count_ *
-           a_.scale[i] * b_.scale[j];
-  }
-
   /// Calls body(begin, end) for blocks of rows of products.
   template <class Body>
   void for_each_block(const Body& body) const {
@@ -157,26 +132,19 @@ class FusedBarlowTwins final : public tally::internal::Fused {
   static void add_scaled(const CenteredRows<T>& view,
                          const std::vector<double>& by_variance,
                          at::Tensor& gradient) {
-    const std::int64_t features = gradient.size(1);
     std::vector<T> factors;
-    for (std::int64_t j = 0; j < features; ++j) {
+    for (std::size_t j = 0; j < by_variance.size(); ++j) {
       factors.push_back(
           static_cast<T>(by_variance[j] * view.scale[j] * view.scale[j]));
     }
-    const T* const rows = view.rows.template const_data_ptr<T>();
-    T* const to = gradient.mutable_data_ptr<T>();
-    for (std::int64_t i = 0; i < gradient.size(0); ++i) {
-      for (std::int64_t j = 0; j < features; ++j) {
-        to[i * features + j] += factors[j] * rows[i * features + j];
-      }
-    }
+    gradient.addcmul_(view.rows, tensor_of(factors));
   }
 
   std::int64_t features_;
   double count_, lambda_;
   CenteredRows<T> a_, b_;
   at::Tensor products_;
-  const T* numbers_;  // of products
+  Correlations<T> correlations_;
   Formula formula_;
 };
 

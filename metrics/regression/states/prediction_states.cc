@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/ordered_bits.h"
 #include "tally/metrics/regression/inputs/output_checks.h"
 #include "tally/metrics/regression/states/error_sums.h"
 #include "tally/metrics/regression/states/explained.h"
@@ -78,12 +78,8 @@ constexpr int kLeadingBits = 16;
 // Below it, to sort out all values costs less than to count their bits.
 constexpr std::size_t kFewValues = 1 << 14;
 
-// The leading bits of a number that is not NaN, in the order of numbers.
 std::size_t leading_bits(double value) {
-  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return ((bits & kSign) != 0 ? ~bits : bits | kSign) >> (64 - kLeadingBits);
+  return internal::ordered_bits(value) >> (64 - kLeadingBits);
 }
 
 // The value of that index in order, and the next one, if there is any.
