@@ -149,17 +149,21 @@ at::Tensor indices_of(const at::Tensor& codes) {
   return codes.gt(0).to(at::kLong).mul(powers(codes.size(-1), codes)).sum(-1);
 }
 
-/// The sums over a rank's tokens that the losses of all ranks are made of.
+/// The sums over tokens that the losses are made of.
 struct Sums {
   at::Tensor per_sample;     ///< of entropies, mean over codebooks
   at::Tensor probabilities;  ///< [c, codes]
   at::Tensor commitment;     ///< of mean squares
-  double count;              ///< tokens
+  at::Tensor count;          ///< of tokens, without a graph
 
   at::Tensor flat() const {
     return at::cat({probabilities.flatten(),
-                    at::stack({per_sample, commitment,
-                               at::full({}, count, probabilities.options())})});
+                    at::stack({per_sample, commitment, count})});
+  }
+  static Sums of_flat(const at::Tensor& flat, std::int64_t codebooks) {
+    const std::int64_t parts = flat.size(0) - 3;
+    return {flat[parts], flat.narrow(0, 0, parts).unflatten(0, {codebooks, -1}),
+            flat[parts + 1], flat[parts + 2].detach()};
   }
 };
 
@@ -188,30 +192,27 @@ Sums sums_of(const Latents& latents, const LFQOptions& o) {
                 static_cast<double>(sampled.size(0) * o.num_codebooks());
   return {internal::bit_entropy(sampled).sum().mul(each),
           internal::sum_of_code_probabilities(logits),
-          x.sub(codes).square().mean({1, 2}).sum(), static_cast<double>(count)};
+          x.sub(codes).square().sum().div(x.size(1) * x.size(2)),
+          at::full({}, count, x.options())};
 }
 
-void set_losses(const at::Tensor& sums, const LFQOptions& o,
-                LFQOutput& output) {
-  const std::int64_t parts = sums.size(0) - 3;
+void set_losses(const Sums& sums, const LFQOptions& o, LFQOutput& output) {
   // Without tokens all sums are 0.
-  const at::Tensor means = sums.div(sums[parts + 2].detach().clamp_min(1));
-  output.per_sample_entropy = means[parts];
-  output.commitment = means[parts + 1];
+  const at::Tensor count = sums.count.clamp_min(1);
+  output.per_sample_entropy = sums.per_sample.div(count);
+  output.commitment = sums.commitment.div(count);
   output.batch_entropy =
-      internal::entropy(
-          means.narrow(0, 0, parts).unflatten(0, {o.num_codebooks(), -1}))
-          .mean();
-  at::Tensor entropy = output.per_sample_entropy.sub(
-      output.batch_entropy.mul(o.diversity_gamma()));
+      internal::entropy(sums.probabilities.div(count)).mean();
+  at::Tensor entropy = output.per_sample_entropy.sub(output.batch_entropy,
+                                                     o.diversity_gamma());
   if (o.softplus_entropy_loss()) {
     // Linear where nothing else shows in float64. 0 without tokens.
     entropy = at::softplus(entropy.add(o.entropy_loss_offset()), /*beta=*/1,
                            /*threshold=*/50)
-                  .mul(sums[parts + 2].detach().gt(0));
+                  .mul(sums.count.gt(0));
   }
   output.aux_loss = entropy.mul(o.entropy_loss_weight())
-                        .add(output.commitment.mul(o.commitment_loss_weight()));
+                        .add(output.commitment, o.commitment_loss_weight());
 }
 
 /// `rotation` may be undefined. `prepare` gives the latents; what it throws
@@ -229,13 +230,20 @@ LFQOutput quantize_lfq(const LFQOptions& o, bool training,
       call.name += " with the rotation of checksum ";
       call.name += internal::checksum(rotation);
     }
-    at::Tensor own;
-    const at::Tensor all = sync::reduce(call, sync::Reduction::kSum, [&] {
+    if (call.size() == 1) {
       latents = prepare();
-      own = sums_of(latents, o).flat();
-      return own.detach();
-    });
-    set_losses(internal::replicated_sum(call, own, all), o, output);
+      set_losses(sums_of(latents, o), o, output);
+    } else {
+      at::Tensor own;
+      const at::Tensor all = sync::reduce(call, sync::Reduction::kSum, [&] {
+        latents = prepare();
+        own = sums_of(latents, o).flat();
+        return own.detach();
+      });
+      set_losses(Sums::of_flat(internal::replicated_sum(call, own, all),
+                               o.num_codebooks()),
+                 o, output);
+    }
   } else {
     latents = prepare();
     const at::Tensor zero = at::zeros({}, latents.x.options());
