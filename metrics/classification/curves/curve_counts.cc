@@ -256,13 +256,22 @@ void PointReader::make_probabilities(std::vector<double>& scores) const {
   }
 }
 
+PointReader::PointReader(const CurveView& view)
+    : task_(view.shape.task), input_(view.input) {
+  const ThresholdGrid grid(view.thresholds);
+  thresholds_.reserve(static_cast<std::size_t>(grid.size()));
+  for (std::int64_t i = grid.size(); i-- > 0;) {
+    thresholds_.push_back(grid.threshold(i));
+  }
+}
+
 CurvePoints PointReader::operator()(
     const std::optional<ScoreCounts>& counts) const {
   CurvePoints points;
-  for (std::int64_t i = grid_.size(); i-- > 0;) {
-    points.thresholds.push_back(grid_.threshold(i));
-  }
+  points.thresholds = thresholds_;
   const std::size_t given = points.size();
+  points.tp.reserve(given);
+  points.fp.reserve(given);
   if (!counts) {
     if (given == 0) points.thresholds.push_back(kNaN);
     points.tp.assign(points.size(), kNaN);

@@ -38,8 +38,7 @@ struct CurvePoints {
 /// the given ones.
 class PointReader {
  public:
-  explicit PointReader(const CurveView& view)
-      : grid_(view.thresholds), task_(view.shape.task), input_(view.input) {}
+  explicit PointReader(const CurveView& view);
 
   CurvePoints operator()(const std::optional<ScoreCounts>& counts) const;
 
@@ -47,7 +46,7 @@ class PointReader {
   // From logits, or logarithms of a softmax.
   void make_probabilities(std::vector<double>& scores) const;
 
-  ThresholdGrid grid_;
+  std::vector<double> thresholds_;  // the given ones, descending
   CurveShape::Task task_;
   ScoreKind input_;
 };
