@@ -91,12 +91,10 @@ void Results::add(std::string name, at::Tensor value, Dimensions dimensions) {
 
 bool Results::contains(const std::string& name) const {
   // Most names that are as long begin alike.
-  return std::any_of(
-      values_.begin(), values_.end(), [&](const value_type& v) {
-        return v.first.size() == name.size() &&
-               (name.empty() || v.first.back() == name.back()) &&
-               v.first == name;
-      });
+  return std::any_of(values_.begin(), values_.end(), [&](const value_type& v) {
+    return v.first.size() == name.size() &&
+           (name.empty() || v.first.back() == name.back()) && v.first == name;
+  });
 }
 
 std::size_t Results::place_of(const std::string& name) const {

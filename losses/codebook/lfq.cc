@@ -157,8 +157,8 @@ struct Sums {
   at::Tensor count;          ///< of tokens, without a graph
 
   at::Tensor flat() const {
-    return at::cat({probabilities.flatten(),
-                    at::stack({per_sample, commitment, count})});
+    return at::cat(
+        {probabilities.flatten(), at::stack({per_sample, commitment, count})});
   }
   static Sums of_flat(const at::Tensor& flat, std::int64_t codebooks) {
     const std::int64_t parts = flat.size(0) - 3;
@@ -203,8 +203,8 @@ void set_losses(const Sums& sums, const LFQOptions& o, LFQOutput& output) {
   output.commitment = sums.commitment.div(count);
   output.batch_entropy =
       internal::entropy(sums.probabilities.div(count)).mean();
-  at::Tensor entropy = output.per_sample_entropy.sub(output.batch_entropy,
-                                                     o.diversity_gamma());
+  at::Tensor entropy =
+      output.per_sample_entropy.sub(output.batch_entropy, o.diversity_gamma());
   if (o.softplus_entropy_loss()) {
     // Linear where nothing else shows in float64. 0 without tokens.
     entropy = at::softplus(entropy.add(o.entropy_loss_offset()), /*beta=*/1,

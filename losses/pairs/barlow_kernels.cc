@@ -166,9 +166,8 @@ double SlopesF32(const Correlations<float>& all, std::int64_t i, double factor,
                  double own, float* slopes, double* by_feature) {
   return slopes_of_row(all, i, factor, own, slopes, by_feature);
 }
-double SlopesF64(const Correlations<double>& all, std::int64_t i,
-                 double factor, double own, double* slopes,
-                 double* by_feature) {
+double SlopesF64(const Correlations<double>& all, std::int64_t i, double factor,
+                 double own, double* slopes, double* by_feature) {
   return slopes_of_row(all, i, factor, own, slopes, by_feature);
 }
 

@@ -87,10 +87,9 @@ class FusedBarlowTwins final : public tally::internal::Fused {
       std::vector<double>& of_block = of_blocks[begin / kBlock];
       of_block.resize(by_b.size());
       for (std::int64_t i = begin; i < end; ++i) {
-        by_a[i] = -correlation_slopes(
-            correlations_, i, 2 * lambda_ * given,
-            2 * (correlations_(i, i) - 1) * given, to + i * features_,
-            of_block.data());
+        by_a[i] = -correlation_slopes(correlations_, i, 2 * lambda_ * given,
+                                      2 * (correlations_(i, i) - 1) * given,
+                                      to + i * features_, of_block.data());
       }
     });
     for (const std::vector<double>& of_block : of_blocks) {

@@ -130,8 +130,7 @@ double sum_but_top(const T* logits, std::int64_t classes, double max,
   const auto any_power = [&](const T* some) {
     const auto lowest = hn::Set(d, -ExpTerms::kLargestExponent);
     const auto z = hn::Sub(load_wide(d, some), highest);
-    return hn::IfThenZeroElse(hn::Lt(z, lowest),
-                              exp_of(d, hn::Max(z, lowest)));
+    return hn::IfThenZeroElse(hn::Lt(z, lowest), exp_of(d, hn::Max(z, lowest)));
   };
   const auto power = [&](const T* some) {
     if (!kIsNear) return any_power(some);

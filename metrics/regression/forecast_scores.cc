@@ -199,16 +199,16 @@ at::Tensor MedianAbsoluteError::evaluate(const State& state) const {
 MetricSampling MedianAbsoluteError::sampling() const {
   MetricSampling sampling = MetricOf::sampling();
   sampling.order = OrderSampling();
-  sampling.order->values = [outputs = options().num_outputs()](
-                               const AnyState& state) {
-    std::vector<std::vector<double>> values;
-    for (std::int64_t i = 0; i < outputs; ++i) {
-      values.push_back(
-          regression::sample_of(state.get<State>().errors, outputs, i)
-              .values.vec());
-    }
-    return values;
-  };
+  sampling.order->values =
+      [outputs = options().num_outputs()](const AnyState& state) {
+        std::vector<std::vector<double>> values;
+        for (std::int64_t i = 0; i < outputs; ++i) {
+          values.push_back(
+              regression::sample_of(state.get<State>().errors, outputs, i)
+                  .values.vec());
+        }
+        return values;
+      };
   return sampling;
 }
 

@@ -78,8 +78,8 @@ void set_plain(const at::Tensor& features, Moments& moments) {
   const std::int64_t count = features.size(0), dims = features.size(1);
   moments.mean = internal::fresh_zeros({dims}, at::kDouble);
   const bool has_rows = moments.has_rows();
-  moments.scatter = internal::fresh_tensor(
-      {has_rows ? count - 1 : count, dims}, at::kDouble);
+  moments.scatter =
+      internal::fresh_tensor({has_rows ? count - 1 : count, dims}, at::kDouble);
   auto* const mean = moments.mean.mutable_data_ptr<double>();
   auto* const to = moments.scatter.mutable_data_ptr<double>();
   internal::visit_values(features, [=](const auto* rows) {
@@ -105,7 +105,8 @@ void set_by_tensors(const at::Tensor& features, Moments& moments) {
     moments.scatter = scaled_steps(moved);
   } else {
     // Rows may be many: one copy of them less.
-    moments.scatter = moved.requires_grad() ? moved.sub(mean) : moved.sub_(mean);
+    moments.scatter =
+        moved.requires_grad() ? moved.sub(mean) : moved.sub_(mean);
   }
 }
 
@@ -122,8 +123,8 @@ void check_fit(const Moments& a, const Moments& b) {
 // that its products are what the scatters lack.
 std::pair<at::Tensor, at::Tensor> mean_and_step(const Moments& a,
                                                 const Moments& b) {
-  const double part = static_cast<double>(b.total) /
-                      static_cast<double>(a.total + b.total);
+  const double part =
+      static_cast<double>(b.total) / static_cast<double>(a.total + b.total);
   const double scale = std::sqrt(static_cast<double>(a.total) * part);
   if (!internal::is_plain(a.mean) || !internal::is_plain(b.mean)) {
     const at::Tensor step = b.mean.sub(a.mean);

@@ -241,9 +241,9 @@ regression::WeightedSample regression::sample_of(const WeightedRows& rows,
     const at::Tensor weights = rows.weights.tensor().to(at::kCPU).contiguous();
     const auto* const own = weights.const_data_ptr<double>();
     sample.weights.insert(sample.weights.end(), own, own + weights.numel());
-    TORCH_CHECK_VALUE(sample.weights.size() ==
-                          static_cast<std::size_t>(sample.rows.numel()),
-                      "the state's fields do not fit together");
+    TORCH_CHECK_VALUE(
+        sample.weights.size() == static_cast<std::size_t>(sample.rows.numel()),
+        "the state's fields do not fit together");
   }
   if (sample.rows.defined()) {
     sample.values = {sample.rows.const_data_ptr<double>(),

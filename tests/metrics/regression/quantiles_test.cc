@@ -55,8 +55,8 @@ TEST(QuantilesTest, ManyValuesAreNotSorted) {
     for (const double alpha : {0.001, 0.25, 0.3, 0.5, 0.777, 0.9999, 1.0}) {
       const double place = alpha * static_cast<double>(count);
       const bool exact = std::abs(place - std::round(place)) < 1e-6;
-      const auto index = static_cast<std::int64_t>(
-                             exact ? std::round(place) : std::ceil(place)) -
+      const auto index = static_cast<std::int64_t>(exact ? std::round(place)
+                                                         : std::ceil(place)) -
                          1;
       const double low = sorted[index].item<double>();
       const double next =
