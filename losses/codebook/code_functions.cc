@@ -92,8 +92,8 @@ T* at_token(const at::Tensor& table, std::int64_t codebook,
 
 /// Calls body(T(), codebook, token) for all of a tensor [c, n, ...].
 template <class Body>
-void for_each_token(const at::Tensor& of_tokens, const Body& body) {
-  AT_DISPATCH_FLOATING_TYPES(of_tokens.scalar_type(), "for_each_token", [&] {
+void for_all_tokens(const at::Tensor& of_tokens, const Body& body) {
+  AT_DISPATCH_FLOATING_TYPES(of_tokens.scalar_type(), "for_all_tokens", [&] {
     for (std::int64_t i = 0; i < of_tokens.size(0); ++i) {
       for (std::int64_t j = 0; j < of_tokens.size(1); ++j) {
         body(scalar_t(), i, j);
@@ -117,7 +117,7 @@ class Table {
     if (is_plain_) {
       levels_.push_back(at::empty(
           {codebooks, tokens, (std::int64_t{2} << bits) - 1}, set.options()));
-      for_each_token(set, [&](auto type, std::int64_t i, std::int64_t j) {
+      for_all_tokens(set, [&](auto type, std::int64_t i, std::int64_t j) {
         using T = decltype(type);
         fill(at_token<const T>(set, i, j), at_token<const T>(unset, i, j), bits,
              at_token<T>(levels_[0], i, j));
@@ -146,7 +146,7 @@ class Table {
     if (is_plain_) {
       at::Tensor of_bits = at::empty(set_.sizes(), set_.options());
       of_last = of_last.contiguous();
-      for_each_token(set_, [&](auto type, std::int64_t i, std::int64_t j) {
+      for_all_tokens(set_, [&](auto type, std::int64_t i, std::int64_t j) {
         using T = decltype(type);
         fold(at_token<const T>(set_, i, j), bits,
              at_token<const T>(levels_[0], i, j), at_token<T>(of_last, i, j),

@@ -188,14 +188,14 @@ HWY_EXPORT(PredictColumns);
 
 namespace {
 
-// Scores that are worth a thread.
-constexpr std::int64_t kGrain = std::int64_t{1} << 16;
+// So many are worth a thread.
+constexpr std::int64_t kScores = std::int64_t{1} << 16;
 
 // Calls predict(begin, end) for parts of all samples.
 template <class Predict>
 void in_parallel(std::int64_t samples, std::int64_t classes,
                  const Predict& predict) {
-  const std::int64_t grain = std::max<std::int64_t>(kGrain / classes, 1);
+  const std::int64_t grain = std::max<std::int64_t>(kScores / classes, 1);
   if (samples <= grain) return predict(0, samples);
   at::parallel_for(0, samples, grain, predict);
 }

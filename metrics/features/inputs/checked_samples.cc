@@ -1,5 +1,6 @@
 #include "tally/metrics/features/inputs/checked_samples.h"
 
+#include <ATen/ops/empty.h>
 #include <c10/util/ArrayRef.h>
 #include <c10/util/Exception.h>
 
@@ -10,7 +11,6 @@
 
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/tensor_of.h"
-#include "tally/state/fresh_tensor.h"
 
 namespace tally::internal::features {
 namespace {
@@ -49,7 +49,7 @@ at::Tensor rows_of(const at::Tensor& all,
   std::vector<std::int64_t> sizes = all.sizes().vec();
   const std::size_t row = all.nbytes() / static_cast<std::size_t>(sizes[0]);
   sizes[0] = static_cast<std::int64_t>(places.size());
-  at::Tensor rows = fresh_tensor(sizes, all.scalar_type());
+  at::Tensor rows = at::empty(sizes, all.options());
   const auto* const from = static_cast<const char*>(all.const_data_ptr());
   auto* to = static_cast<char*>(rows.mutable_data_ptr());
   for (const std::int64_t place : places) {
