@@ -120,8 +120,9 @@ at::Tensor absolute_errors(const at::Tensor& preds, const at::Tensor& target) {
   }
   at::Tensor errors = internal::fresh_tensor(preds.sizes(), at::kDouble);
   auto* const to = errors.mutable_data_ptr<double>();
-  internal::visit_values(preds, target, [&](const auto* p, const auto* t) {
-    for (std::int64_t i = 0; i < errors.numel(); ++i) {
+  const std::int64_t count = errors.numel();
+  internal::visit_values(preds, target, [=](const auto* p, const auto* t) {
+    for (std::int64_t i = 0; i < count; ++i) {
       to[i] = std::abs(static_cast<double>(p[i]) - static_cast<double>(t[i]));
     }
   });
