@@ -21,6 +21,7 @@
 #include "tally/losses/common/all_rows.h"
 #include "tally/losses/common/autocast.h"
 #include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/loss_dtype.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/sync/reduce.h"
 #include "tally/sync/reduction.h"
@@ -45,7 +46,7 @@ Confidences confidences_of(const std::string& loss, LabelMode mode,
                     wrong[0].item<std::int64_t>());
 
   const bool logits = input == ScoreKind::kLogits;
-  const at::Tensor p = preds.to(sync::accumulate_dtype(preds.scalar_type()));
+  const at::Tensor p = in_dtype_of_losses(preds);
   if (binary) {
     return {(logits ? p.sigmoid() : p).flatten(), labels.to(p.scalar_type())};
   }

@@ -14,6 +14,7 @@
 #include "tally/losses/common/autocast.h"
 #include "tally/losses/common/label_inputs.h"
 #include "tally/losses/common/labeled_positions.h"
+#include "tally/losses/common/loss_dtype.h"
 #include "tally/losses/common/score_blocks.h"
 #include "tally/losses/common/untouched.h"
 #include "tally/metrics/common/fused.h"

@@ -22,6 +22,7 @@
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
 #include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_dtype.h"
 #include "tally/state/outside_inference.h"
 #include "tally/sync/reduce.h"
 
@@ -123,7 +124,7 @@ struct Latents {
 
 Latents latents_of(const at::Tensor& tokens, const LFQOptions& o,
                    const at::Tensor& rotation, const at::Tensor& counts) {
-  at::Tensor x = tokens.to(sync::accumulate_dtype(tokens.scalar_type()));
+  at::Tensor x = internal::in_dtype_of_losses(tokens);
   if (const auto clamp = o.soft_clamp_input_value()) {
     x = x.div(*clamp).tanh().mul(*clamp);
   }

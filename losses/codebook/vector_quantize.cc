@@ -25,6 +25,7 @@
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
 #include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_dtype.h"
 #include "tally/state/outside_inference.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/reduction.h"
@@ -69,8 +70,7 @@ Call call_of(const Options& o) {
 }
 
 at::Tensor compared(const at::Tensor& tokens, const Options& o) {
-  const at::Tensor wide =
-      tokens.to(sync::accumulate_dtype(tokens.scalar_type()));
+  const at::Tensor wide = internal::in_dtype_of_losses(tokens);
   return o.use_cosine_sim() ? internal::unit_vectors(wide) : wide;
 }
 

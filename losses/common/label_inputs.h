@@ -27,9 +27,6 @@ void check_labels(std::string_view loss, LabelMode mode,
                   const std::optional<std::int64_t>& ignore_index,
                   const at::Tensor& preds, const at::Tensor& target);
 
-/// In the dtype that losses are computed in.
-at::Tensor in_dtype_of_losses(const at::Tensor& preds);
-
 /// One of contiguous float32 or float64 numbers on the CPU.
 inline double number_at(const at::Tensor& numbers, std::int64_t i) {
   return numbers.scalar_type() == at::kFloat

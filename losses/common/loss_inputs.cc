@@ -76,11 +76,6 @@ void check_labels(std::string_view loss, LabelMode mode,
                     " with ignore_index, got ", target.sizes());
 }
 
-at::Tensor in_dtype_of_losses(const at::Tensor& preds) {
-  const at::ScalarType dtype = sync::accumulate_dtype(preds.scalar_type());
-  return preds.scalar_type() == dtype ? preds : preds.to(dtype);
-}
-
 void refuse_label(std::string_view loss, const LabeledPositions& input,
                   double value) {
   const std::string also =

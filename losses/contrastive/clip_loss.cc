@@ -11,6 +11,7 @@
 
 #include "tally/losses/common/autocast.h"
 #include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/loss_dtype.h"
 #include "tally/losses/common/tiles.h"
 #include "tally/losses/contrastive/softmax_ring.h"
 #include "tally/sync/agree.h"
@@ -100,15 +101,11 @@ at::Tensor gathered(const Call& call, const ClipLossOptions& options,
                                           call.communicator, call.timeout));
 }
 
-at::Tensor widened(const at::Tensor& features) {
-  return features.to(sync::accumulate_dtype(features.scalar_type()));
-}
-
 /// Of all ranks' rows, or of this rank's alone.
 ClipLogits gathered_logits(const Call& call, const ClipLossOptions& options,
                            const ClipInputs& inputs, bool own_rows) {
-  const at::Tensor image = widened(inputs.image);
-  const at::Tensor text = widened(inputs.text);
+  const at::Tensor image = internal::in_dtype_of_losses(inputs.image);
+  const at::Tensor text = internal::in_dtype_of_losses(inputs.text);
   const at::Tensor images = gathered(call, options, image);
   const at::Tensor texts = gathered(call, options, text);
   const auto of = [&](const at::Tensor& rows, const at::Tensor& columns) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_dtype.h"
 #include "tally/losses/common/tiles.h"
 #include "tally/losses/contrastive/nt_xent_loss.h"
 #include "tally/losses/contrastive/same_label_loss.h"
@@ -84,8 +85,7 @@ at::Tensor gathered_same_label_loss(const Call& call,
   const auto all = [&](const at::Tensor& tensor) {
     return sync::all_gather(tensor, call.communicator, call.timeout);
   };
-  const at::Tensor z =
-      inputs.z.to(sync::accumulate_dtype(inputs.z.scalar_type()));
+  const at::Tensor z = in_dtype_of_losses(inputs.z);
   const at::Tensor labels = inputs.labels.to(z.device());
   const at::Tensor logits = z.matmul(all(z).t()).mul(inputs.scale);
   const auto index = labels.options();
@@ -128,8 +128,7 @@ at::Tensor same_label_loss(const Call& call, const RowAgreement& agreement,
 }
 
 at::Tensor normalized(const at::Tensor& features) {
-  const at::Tensor wide =
-      features.to(sync::accumulate_dtype(features.scalar_type()));
+  const at::Tensor wide = in_dtype_of_losses(features);
   return wide.div(wide.norm(2, {1}, /*keepdim=*/true).clamp_min(1e-12));
 }
 

@@ -11,6 +11,7 @@
 #include "tally/losses/common/all_rows.h"
 #include "tally/losses/common/autocast.h"
 #include "tally/losses/common/label_inputs.h"
+#include "tally/losses/common/loss_dtype.h"
 #include "tally/losses/common/ring.h"
 #include "tally/losses/lovasz/lovasz_hinge_loss.h"
 #include "tally/losses/lovasz/lovasz_order.h"
@@ -180,8 +181,7 @@ void check(const LovaszSoftmaxLossOptions& options) {
 /// 1 - x (2 y - 1), of those above 0.
 Errors hinge_errors(const LovaszHingeLossOptions& options,
                     const at::Tensor& preds, const at::Tensor& target) {
-  at::Tensor x =
-      preds.to(sync::accumulate_dtype(preds.scalar_type())).flatten();
+  at::Tensor x = internal::in_dtype_of_losses(preds).flatten();
   at::Tensor y = target.flatten();
   if (options.ignore_index()) {
     const at::Tensor counts = y.ne(*options.ignore_index());
@@ -208,7 +208,7 @@ Errors softmax_errors(const LovaszSoftmaxLossOptions& options,
                       const at::Tensor& preds, const at::Tensor& target) {
   const char* const name = LovaszSoftmaxLossImpl::kName;
   const std::int64_t classes = preds.size(1);
-  at::Tensor p = preds.to(sync::accumulate_dtype(preds.scalar_type()));
+  at::Tensor p = internal::in_dtype_of_losses(preds);
   if (options.input() == ScoreKind::kLogits) p = p.softmax(1);
   p = p.transpose(0, 1).reshape({classes, -1});
   at::Tensor y = target.flatten();

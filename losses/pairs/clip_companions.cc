@@ -8,6 +8,7 @@
 
 #include "tally/losses/common/autocast.h"
 #include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/loss_dtype.h"
 #include "tally/losses/common/row_pieces.h"
 #include "tally/losses/common/shape_text.h"
 #include "tally/losses/common/two_views.h"
@@ -63,8 +64,7 @@ void check_captions(const at::Tensor& logits, const at::Tensor& labels,
 /// The sum over this rank's tokens, and their number.
 at::Tensor own_sums(const at::Tensor& logits, const at::Tensor& labels,
                     std::int64_t pad_id) {
-  const at::Tensor wide =
-      logits.to(sync::accumulate_dtype(logits.scalar_type()));
+  const at::Tensor wide = internal::in_dtype_of_losses(logits);
   const at::Tensor sum = at::cross_entropy_loss(
       wide.flatten(0, 1), labels.flatten(), {}, at::Reduction::Sum, pad_id);
   return at::stack({sum, labels.ne(pad_id).sum().to(sum.scalar_type())});

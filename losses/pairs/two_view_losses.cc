@@ -8,6 +8,7 @@
 
 #include "tally/losses/common/autocast.h"
 #include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/loss_dtype.h"
 #include "tally/losses/common/shape_text.h"
 #include "tally/losses/common/two_views.h"
 #include "tally/losses/pairs/barlow_twins_loss.h"
@@ -29,10 +30,6 @@ void check_barlow_twins(const BarlowTwinsLossOptions& options) {
                     ": expected lambda of at least 0, got ", options.lambda());
   TORCH_CHECK_VALUE(options.eps() > 0, kBarlowTwinsLoss,
                     ": expected eps above 0, got ", options.eps());
-}
-
-at::Tensor working(const at::Tensor& view) {
-  return view.to(sync::accumulate_dtype(view.scalar_type()));
 }
 
 /// By LibTorch's functions: for several ranks, other devices and second-order
@@ -81,7 +78,8 @@ at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
   if (call.size() == 1) {
     check_barlow_twins(options);
     internal::check_features(call, "a", a, "b", b);
-    const at::Tensor x = working(a), y = working(b);
+    const at::Tensor x = internal::in_dtype_of_losses(a),
+                     y = internal::in_dtype_of_losses(b);
     if (x.size(0) > 1 && tally::internal::are_fusible({x, y})) {
       return internal::fused_barlow_twins(
           x, y, options.lambda(), options.eps(),

@@ -18,6 +18,7 @@
 #include "tally/losses/common/all_rows.h"
 #include "tally/losses/common/autocast.h"
 #include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/loss_dtype.h"
 #include "tally/losses/common/scored_labels.h"
 #include "tally/losses/common/shape_text.h"
 #include "tally/sync/reduce.h"
@@ -106,7 +107,7 @@ Slates checked_slates(const char* loss, const at::Tensor& preds,
   TORCH_CHECK_VALUE(!target.requires_grad(), loss,
                     ": expected target that requires no gradient; detach() it");
   Slates slates;
-  slates.scores = preds.to(sync::accumulate_dtype(preds.scalar_type()));
+  slates.scores = in_dtype_of_losses(preds);
   slates.grades = target.to(slates.scores.scalar_type());
   slates.items = slates.grades.ne(padding);
   slates.grades = slates.grades.masked_fill(slates.items.logical_not(), 0);

@@ -11,6 +11,7 @@
 
 #include "tally/losses/common/autocast.h"
 #include "tally/losses/common/label_inputs.h"
+#include "tally/losses/common/loss_dtype.h"
 #include "tally/losses/common/untouched.h"
 #include "tally/losses/soft_counts/soft_counts.h"
 #include "tally/metrics/common/fused.h"

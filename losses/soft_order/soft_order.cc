@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_dtype.h"
 #include "tally/losses/common/shape_text.h"
 #include "tally/losses/soft_order/isotonic.h"
 #include "tally/metrics/common/constants.h"
@@ -212,7 +213,7 @@ at::Tensor result_of(const at::Tensor& values, const at::Tensor& finite,
 }
 
 at::Tensor empty_result(const at::Tensor& values) {
-  return values.to(sync::accumulate_dtype(values.scalar_type()));
+  return in_dtype_of_losses(values);
 }
 
 /// n, ..., 1 for each row.
