@@ -12,6 +12,8 @@
 #include <memory>
 #include <utility>
 
+#include "tally/port/libtorch_version.h"
+
 namespace tally::port {
 
 using torch::autograd::Edge;
@@ -21,6 +23,24 @@ using torch::autograd::SavedVariable;
 /// Where a tensor's gradient comes from, or goes if it is a leaf.
 inline Edge gradient_edge(const at::Tensor& tensor) {
   return torch::autograd::impl::gradient_edge(tensor);
+}
+
+/// Makes a node of the graph, of a class derived from Node.
+template <class Own, class... Arguments>
+auto make_node(Arguments&&... arguments) {
+#if TALLY_LIBTORCH_AT_LEAST(2, 13)
+  return c10::make_intrusive<Own>(std::forward<Arguments>(arguments)...);
+#else
+  // LibTorch's way to delete long chains of them without recursion.
+  return std::shared_ptr<Own>(new Own(std::forward<Arguments>(arguments)...),
+                              torch::autograd::deleteNode);
+#endif
+}
+
+/// Makes `tensor`, which has no graph, the next output of the node.
+template <class Pointer>
+void set_node(at::Tensor& tensor, const Pointer& node) {
+  torch::autograd::create_gradient_edge(tensor, node);
 }
 
 /// Calls a function whenever a backward pass is through with the gradient of a

@@ -2,19 +2,21 @@
 
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
-#include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <mutex>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "tally/port/autograd.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally::internal {
 namespace {
 
-using torch::autograd::AutogradContext;
-using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 constexpr std::size_t kMostInputs = 4;
@@ -42,36 +44,50 @@ variable_list formula_gradients(const Fused& function, variable_list inputs,
   return result;
 }
 
-struct Node : Function<Node> {
-  static at::Tensor forward(AutogradContext* context,
-                            const c10::intrusive_ptr<Fused>& function,
-                            at::TensorList inputs) {
-    context->save_for_backward(inputs.vec());
-    context->saved_data["function"] = c10::IValue::make_capsule(
-        c10::intrusive_ptr<torch::CustomClassHolder>(function));
-    return function->value(inputs);
+// Derived from LibTorch's node itself: that of a custom function costs as much
+// as the loss of a small batch.
+class FusedNode final : public port::Node {
+ public:
+  FusedNode(c10::intrusive_ptr<Fused> function, at::TensorList inputs)
+      : function_(std::move(function)) {
+    for (const at::Tensor& input : inputs) {
+      add_next_edge(port::gradient_edge(input));
+      inputs_.emplace_back(input, /*is_output=*/false);
+    }
   }
 
-  static variable_list backward(AutogradContext* context,
-                                variable_list gradients) {
-    const auto capsule = context->saved_data["function"].toCapsule();
-    const auto& function = static_cast<const Fused&>(*capsule);
-    const variable_list inputs = context->get_saved_variables();
+  std::string name() const override { return "tally::Fused"; }
+
+  void release_variables() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (port::SavedVariable& input : inputs_) input.reset_data();
+  }
+
+ private:
+  variable_list apply(variable_list&& gradients) override {
+    variable_list inputs;
     std::array<bool, kMostInputs> wanted{};
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      wanted[i] = context->needs_input_grad(i);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        inputs.push_back(inputs_[i].unpack());
+        wanted[i] = task_should_compute_output(i);
+      }
     }
+    if (!gradients[0].defined()) return variable_list(inputs.size());
     const c10::ArrayRef<bool> all(wanted.data(), inputs.size());
     variable_list result;
     if (!at::GradMode::is_enabled()) {
-      result = function.gradients(inputs, gradients[0].contiguous(), all);
+      result = function_->gradients(inputs, gradients[0].contiguous(), all);
     }
     if (result.empty()) {
-      result = formula_gradients(function, inputs, gradients[0], all);
+      result = formula_gradients(*function_, inputs, gradients[0], all);
     }
-    result.insert(result.begin(), at::Tensor());  // of the function
     return result;
   }
+
+  c10::intrusive_ptr<Fused> function_;
+  std::vector<port::SavedVariable> inputs_;
 };
 
 }  // namespace
@@ -103,7 +119,21 @@ bool are_fusible(at::TensorList inputs) {
 }
 
 at::Tensor fused(c10::intrusive_ptr<Fused> function, at::TensorList inputs) {
-  return Node::apply(std::move(function), inputs);
+  at::Tensor value;
+  {
+    const at::NoGradGuard no_graph;
+    value = function->value(inputs);
+  }
+  const bool has_graph =
+      at::GradMode::is_enabled() &&
+      std::any_of(inputs.begin(), inputs.end(), [](const at::Tensor& input) {
+        return input.requires_grad();
+      });
+  if (has_graph) {
+    port::set_node(value,
+                   port::make_node<FusedNode>(std::move(function), inputs));
+  }
+  return value;
 }
 
 }  // namespace tally::internal

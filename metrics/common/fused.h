@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/ivalue.h>
 #include <c10/util/ArrayRef.h>
 #include <c10/util/intrusive_ptr.h>
 
@@ -12,7 +11,7 @@ namespace tally::internal {
 /// A function of tensors with kernels for its value and its gradient: one node
 /// of the graph, where a formula of ATen's operators has many, each with
 /// tensors of its own. Derivatives of higher order are those of the formula.
-class Fused : public torch::CustomClassHolder {
+class Fused : public c10::intrusive_ptr_target {
  public:
   /// Of inputs that are_fusible, without their graph; a new tensor, as it will
   /// hold this object.
