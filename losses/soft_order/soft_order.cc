@@ -213,7 +213,7 @@ at::Tensor result_of(const at::Tensor& values, const at::Tensor& finite,
 }
 
 at::Tensor empty_result(const at::Tensor& values) {
-  return in_dtype_of_losses(values);
+  return internal::in_dtype_of_losses(values);
 }
 
 /// n, ..., 1 for each row.
