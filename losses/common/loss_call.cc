@@ -3,11 +3,14 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tally/losses/common/shape_text.h"
+#include "tally/port/autograd.h"
 #include "tally/state/codec.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
@@ -15,36 +18,28 @@
 namespace tally::losses::internal {
 namespace {
 
-using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-struct Alone : torch::autograd::Function<Alone> {
-  struct Holder : torch::CustomClassHolder {
-    explicit Holder(sync::Adjoint a) : adjoint(std::move(a)) {}
-    sync::Adjoint adjoint;
-  };
-
-  // A TensorList: tensors in a vector do not count as inputs, and `output`
-  // shall not.
-  static variable_list forward(AutogradContext* context, at::TensorList inputs,
-                               variable_list output,
-                               c10::intrusive_ptr<Holder> holder) {
-    context->saved_data["count"] = static_cast<std::int64_t>(inputs.size());
-    context->saved_data["adjoint"] =
-        at::IValue::make_capsule(std::move(holder));
-    return output;
+class AloneNode final : public port::Node {
+ public:
+  AloneNode(const std::vector<at::Tensor>& inputs, sync::Adjoint adjoint)
+      : adjoint_(std::move(adjoint)) {
+    for (const at::Tensor& input : inputs) {
+      add_next_edge(port::gradient_edge(input));
+    }
   }
 
-  static variable_list backward(AutogradContext* context,
-                                variable_list gradients) {
-    const auto capsule = context->saved_data["adjoint"].toCapsule();
-    variable_list result =
-        static_cast<Holder*>(capsule.get())->adjoint(gradients);
-    // The output and the holder have no gradient.
-    result.resize(
-        static_cast<std::size_t>(context->saved_data["count"].toInt()) + 2);
+  std::string name() const override { return "tally::Alone"; }
+
+ private:
+  variable_list apply(variable_list&& gradients) override {
+    if (!gradients[0].defined()) return variable_list(num_outputs());
+    variable_list result = adjoint_(gradients);
+    result.resize(num_outputs());
     return result;
   }
+
+  sync::Adjoint adjoint_;
 };
 
 }  // namespace
@@ -143,9 +138,12 @@ std::vector<double> agree_on_gradients(const Call& backward,
 
 at::Tensor attach_alone(const std::vector<at::Tensor>& inputs,
                         const at::Tensor& output, sync::Adjoint adjoint) {
-  return Alone::apply(
-      at::TensorList(inputs), variable_list{output},
-      c10::make_intrusive<Alone::Holder>(std::move(adjoint)))[0];
+  at::Tensor attached = output.detach();
+  if (std::any_of(inputs.begin(), inputs.end(), sync::has_graph)) {
+    port::set_node(attached,
+                   port::make_node<AloneNode>(inputs, std::move(adjoint)));
+  }
+  return attached;
 }
 
 double mean(double sum, double count) { return count == 0 ? 0 : sum / count; }
