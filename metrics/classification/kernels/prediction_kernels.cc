@@ -127,9 +127,10 @@ void predict_block(const T* scores, std::int64_t classes, std::int64_t stride,
   const hn::RebindToSigned<decltype(d)> di;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   Score best[kColumns];
-  Class best_class[kColumns] = {};
+  Class best_class[kColumns];
   Score room[kColumns];
   std::copy_n(scores, columns, best);
+  std::fill_n(best_class, columns, Class{0});
   for (std::int64_t c = 1; c < classes; ++c) {
     const Score* const row = converted(scores + c * stride, columns, room);
     const auto own = hn::Set(di, static_cast<Class>(c));
