@@ -181,7 +181,7 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/inputs/multiclass_inputs.h
     metrics/classification/inputs/value_checks.h
     metrics/classification/jaccard_index.h
-    metrics/classification/kernels/count_kernels.h
+    metrics/classification/kernels/prediction_kernels.h
     metrics/classification/log_auc.h
     metrics/classification/log_loss.h
     metrics/classification/matthews_corr_coef.h
@@ -561,6 +561,7 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/kernels/bin_kernels.cc
     metrics/classification/kernels/calibration_kernels.cc
     metrics/classification/kernels/count_kernels.cc
+    metrics/classification/kernels/prediction_kernels.cc
     metrics/classification/kernels/rank_statistics.cc
     metrics/classification/kernels/score_kernels.cc
     metrics/classification/kernels/sorted_kernels.cc
@@ -801,6 +802,7 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/classification/kernels/bin_kernels.cc
     metrics/classification/kernels/calibration_kernels.cc
     metrics/classification/kernels/count_kernels.cc
+    metrics/classification/kernels/prediction_kernels.cc
     metrics/classification/kernels/rank_statistics.cc
     metrics/classification/kernels/score_kernels.cc
     metrics/classification/kernels/sorted_kernels.cc
@@ -1041,6 +1043,7 @@ set(TALLY_LOSSES_SOURCES
     losses/lovasz/lovasz_losses.cc
     losses/lovasz/lovasz_order.cc
     losses/metric_loss.cc
+    losses/pairs/barlow_kernels.cc
     losses/pairs/clip_companions.cc
     losses/pairs/dcl_loss.cc
     losses/pairs/fused_barlow_twins.cc
@@ -1066,6 +1069,7 @@ set(TALLY_LOSSES_SINGLE_SOURCES
     losses/common/sigmoid_kernels.cc
     losses/common/softmax_kernels.cc
     losses/common/transpose.cc
+    losses/pairs/barlow_kernels.cc
     losses/registry/loss_registry.cc
     losses/soft_counts/soft_counts_kernels.cc)
 
