@@ -29,14 +29,14 @@ struct Correlations {
   }
 };
 
-/// The sum of the squares of row i, but for its own feature.
+/// The sum of the squares of row i, except that of its own feature.
 double other_squares(const Correlations<float>& all, std::int64_t i);
 double other_squares(const Correlations<double>& all, std::int64_t i);
 
-/// With g, the derivatives by the correlations c of row i, which are `factor`
-/// times c but for its own feature: writes g times both scales to `slopes`
-/// [features], subtracts g c from `by_feature` [features], and returns their
-/// sum.
+/// With g, the derivatives with respect to the correlations c of row i, which
+/// are `own` for its own feature and `factor` times c for all others: writes g
+/// times both scales to `slopes` [features], subtracts g c from `by_feature`
+/// [features], and returns the sum of g c.
 double correlation_slopes(const Correlations<float>& all, std::int64_t i,
                           double factor, double own, float* slopes,
                           double* by_feature);

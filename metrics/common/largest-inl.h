@@ -1,9 +1,8 @@
-// The largest and the least score of a row, compiled once per vector target:
-// include after <hwy/foreach_target.h>.
+// The largest score of a row, compiled once per vector target: include after
+// <hwy/foreach_target.h>.
 
 #include <hwy/highway.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -55,40 +54,6 @@ T largest(const T* scores, std::int64_t classes) {
     }
   }
   return nan ? std::numeric_limits<T>::quiet_NaN() : max;
-}
-
-// REQUIRES: classes > 0, without NaN.
-template <class T>
-T least(const T* scores, std::int64_t classes) {
-  const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  if (classes < lanes) return *std::min_element(scores, scores + classes);
-  // The last ones overlap with others.
-  auto min0 = hn::LoadU(d, scores + classes - lanes);
-  auto min1 = min0;
-  std::int64_t c = 0;
-  for (; c + 2 * lanes <= classes; c += 2 * lanes) {
-    min0 = hn::Min(min0, hn::LoadU(d, scores + c));
-    min1 = hn::Min(min1, hn::LoadU(d, scores + c + lanes));
-  }
-  if (c + lanes <= classes) min0 = hn::Min(min0, hn::LoadU(d, scores + c));
-  return hn::GetLane(hn::MinOfLanes(d, hn::Min(min0, min1)));
-}
-
-// The first place of `value`, which is there.
-template <class T>
-std::int64_t first_equal(const T* scores, std::int64_t classes, T value) {
-  const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto wanted = hn::Set(d, value);
-  std::int64_t c = 0;
-  for (; c + lanes <= classes; c += lanes) {
-    const auto found =
-        hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, scores + c), wanted));
-    if (found >= 0) return c + found;
-  }
-  while (c < classes - 1 && scores[c] != value) ++c;
-  return c;
 }
 
 }  // namespace tally::internal::classification::HWY_NAMESPACE

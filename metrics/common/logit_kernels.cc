@@ -117,29 +117,25 @@ HWY_INLINE V log_of_more(D d, V x) {
 // of its number modulo kParts.
 constexpr std::int64_t kParts = 8;
 
-// The sum of exp(logit - max) over a row except its place `top`, which is one
-// of the largest: with a single one it keeps what it would lose beside 1. With
-// kIsNear no logit is kLargestExponent below max.
-template <bool kIsNear, class T>
-double sum_but_top(const T* logits, std::int64_t classes, double max,
-                   std::int64_t top) {
+// The sum of exp(logit - max) over a row except one of the largest, which are
+// max: with a single one it keeps what it would lose beside 1. NaN if max is
+// not finite.
+template <class T>
+double sum_of_others(const T* logits, std::int64_t classes, double max) {
+  if (!std::isfinite(max)) return std::numeric_limits<double>::quiet_NaN();
   const hn::CappedTag<double, kParts> d;
   constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  const auto highest = hn::Set(d, max);
+  const auto top = hn::Set(d, max);
+  const auto lowest = hn::Set(d, -ExpTerms::kLargestExponent);
+  auto ties = hn::Zero(d);
   // There is no NaN.
-  const auto any_power = [&](const T* some) {
-    const auto lowest = hn::Set(d, -ExpTerms::kLargestExponent);
-    const auto z = hn::Sub(load_wide(d, some), highest);
-    return hn::IfThenZeroElse(hn::Lt(z, lowest), exp_of(d, hn::Max(z, lowest)));
-  };
   const auto power = [&](const T* some) {
-    if (!kIsNear) return any_power(some);
-    return exp_of(d, hn::Sub(load_wide(d, some), highest));
-  };
-  const auto power_but_top = [&](const T* some) {
-    const auto places = hn::Iota(d, static_cast<double>(some - logits));
-    const auto is_top = hn::Eq(places, hn::Set(d, static_cast<double>(top)));
-    return hn::IfThenZeroElse(is_top, power(some));
+    const auto x = load_wide(d, some);
+    const auto is_top = hn::Eq(x, top);
+    ties = hn::Add(ties, hn::IfThenElseZero(is_top, hn::Set(d, 1.0)));
+    const auto z = hn::Sub(x, top);
+    const auto value = exp_of(d, hn::Max(z, lowest));
+    return hn::IfThenZeroElse(hn::Or(is_top, hn::Lt(z, lowest)), value);
   };
   double parts[kParts] = {};
   // Of a vector each, as many as there are in kParts.
@@ -147,35 +143,29 @@ double sum_but_top(const T* logits, std::int64_t classes, double max,
   auto sum1 = sum0;
   auto sum2 = sum0;
   auto sum3 = sum0;
-  const auto add = [&](const T* some, const auto& power_of) {
+  const auto add = [&](const T* some) {
     if (kLanes == 1) {
       for (std::int64_t i = 0; i < kParts; ++i) {
-        parts[i] += hn::GetLane(power_of(some + i));
+        parts[i] += hn::GetLane(power(some + i));
       }
       return;
     }
-    sum0 = hn::Add(sum0, power_of(some));
-    if (kLanes <= kParts / 2) sum1 = hn::Add(sum1, power_of(some + kLanes));
+    sum0 = hn::Add(sum0, power(some));
+    if (kLanes <= kParts / 2) sum1 = hn::Add(sum1, power(some + kLanes));
     if (kLanes <= kParts / 4) {
-      sum2 = hn::Add(sum2, power_of(some + 2 * kLanes));
-      sum3 = hn::Add(sum3, power_of(some + 3 * kLanes));
+      sum2 = hn::Add(sum2, power(some + 2 * kLanes));
+      sum3 = hn::Add(sum3, power(some + 3 * kLanes));
     }
   };
-  const std::int64_t whole = classes - classes % kParts;
-  const std::int64_t of_top = std::min(top - top % kParts, whole);
   std::int64_t c = 0;
-  for (; c < of_top; c += kParts) add(logits + c, power);
-  if (c < whole) add(logits + c, power_but_top);
-  for (c += kParts; c < whole; c += kParts) add(logits + c, power);
-  if (whole < classes) {
+  for (; c + kParts <= classes; c += kParts) add(logits + c);
+  if (c < classes) {
     T rest[kParts];
     for (std::int64_t i = 0; i < kParts; ++i) {
-      const std::int64_t place = whole + i;
-      rest[i] = place < classes && place != top
-                    ? logits[place]
-                    : -std::numeric_limits<T>::infinity();
+      rest[i] =
+          c + i < classes ? logits[c + i] : -std::numeric_limits<T>::infinity();
     }
-    add(rest, any_power);
+    add(rest);
   }
   if (kLanes > 1) hn::StoreU(sum0, d, parts);
   if (kLanes > 1 && kLanes <= kParts / 2) hn::StoreU(sum1, d, parts + kLanes);
@@ -183,22 +173,9 @@ double sum_but_top(const T* logits, std::int64_t classes, double max,
     hn::StoreU(sum2, d, parts + 2 * kLanes);
     hn::StoreU(sum3, d, parts + 3 * kLanes);
   }
-  return ((parts[0] + parts[4]) + (parts[2] + parts[6])) +
-         ((parts[1] + parts[5]) + (parts[3] + parts[7]));
-}
-
-// The sum of exp(logit - max) over a row except one of the largest, which are
-// max. NaN if max is not finite.
-template <class T>
-double sum_of_others(const T* logits, std::int64_t classes, double max) {
-  if (!std::isfinite(max)) return std::numeric_limits<double>::quiet_NaN();
-  const std::int64_t top = first_equal(logits, classes, static_cast<T>(max));
-  // To know that they are near costs more than it saves in short rows.
-  const bool are_near = classes >= 8 * kParts &&
-                        static_cast<double>(least(logits, classes)) - max >=
-                            -ExpTerms::kLargestExponent;
-  return are_near ? sum_but_top<true>(logits, classes, max, top)
-                  : sum_but_top<false>(logits, classes, max, top);
+  const double powers = ((parts[0] + parts[4]) + (parts[2] + parts[6])) +
+                        ((parts[1] + parts[5]) + (parts[3] + parts[7]));
+  return (hn::GetLane(hn::SumOfLanes(d, ties)) - 1) + powers;
 }
 
 constexpr std::int64_t kMostLanes = HWY_MAX_BYTES / sizeof(double);

@@ -28,6 +28,22 @@ constexpr std::int64_t kNan = -1;
 // Columns of scores at once: what is known of them stays in the cache.
 constexpr std::int64_t kColumns = 512;
 
+// The first place of `value`, which is there.
+template <class T>
+std::int64_t first_equal(const T* scores, std::int64_t classes, T value) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto wanted = hn::Set(d, value);
+  std::int64_t c = 0;
+  for (; c + lanes <= classes; c += lanes) {
+    const auto found =
+        hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, scores + c), wanted));
+    if (found >= 0) return c + found;
+  }
+  while (c < classes - 1 && scores[c] != value) ++c;
+  return c;
+}
+
 template <class T>
 std::int64_t count_above(const T* scores, std::int64_t classes, T value) {
   const hn::ScalableTag<T> d;

@@ -92,7 +92,7 @@ std::pair<double, double> order_statistics(c10::ArrayRef<double> values,
   } else {
     // One pass finds out with which bits the value begins, another what else
     // begins with them.
-    std::vector<std::uint32_t> counts(std::size_t{1} << kLeadingBits);
+    std::vector<std::size_t> counts(std::size_t{1} << kLeadingBits);
     for (const double value : values) ++counts[leading_bits(value)];
     std::size_t own = 0;
     while (index >= counts[own]) index -= counts[own++];
