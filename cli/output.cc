@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -378,6 +379,21 @@ void hold_closed_streams() {
   for (int stream = 0; stream < 3; ++stream) {
     if (fcntl(stream, F_GETFD) < 0) open("/dev/null", modes[stream]);
   }
+}
+
+OutputAside::OutputAside()
+    : output_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
+  std::cout.flush();
+  std::fflush(stdout);
+  if (output_ >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+OutputAside::~OutputAside() {
+  std::cout.flush();
+  std::fflush(stdout);
+  if (output_ < 0) return;
+  dup2(output_, STDOUT_FILENO);
+  close(output_);
 }
 
 }  // namespace tally::cli

@@ -37,4 +37,18 @@ void write_output(const std::string& path, const std::string& text);
 /// streams from being reused by the next files that are opened.
 void hold_closed_streams();
 
+/// While it lives, what this process prints on the standard output goes to the
+/// standard error: the Gloo of LibTorch 2.10 prints a line about connected ranks
+/// there, among the results.
+class OutputAside {
+ public:
+  OutputAside();
+  ~OutputAside();
+  OutputAside(const OutputAside&) = delete;
+  OutputAside& operator=(const OutputAside&) = delete;
+
+ private:
+  int output_;
+};
+
 }  // namespace tally::cli

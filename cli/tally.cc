@@ -82,7 +82,10 @@ int on_ranks(Arguments& arguments, int argc, char** argv, OnRank call) {
       }
     }
   }
-  const auto ranks = tally::sync::init_from_env();
+  const auto ranks = [] {
+    const tally::cli::OutputAside aside;
+    return tally::sync::init_from_env();
+  }();
   tally::Progress progress =
       tally::Progress::on_stderr("rows", ranks->rank() == 0);
   call(ranks, progress);

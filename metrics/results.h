@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tally/metrics/dimension.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 
@@ -142,7 +143,7 @@ void for_each_tensor(std::vector<Result>& results,
 template <class Result>
 Result copy_of(Result result) {
   for_each_tensor(result, [](at::Tensor& tensor) {
-    if (tensor.defined()) tensor = tensor.clone();
+    if (tensor.defined()) tensor = internal::fresh_copy(tensor);
   });
   return result;
 }

@@ -13,7 +13,7 @@
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/fused.h"
-#include "tally/metrics/common/logit_kernels.h"
+#include "tally/metrics/text/kernels/token_logs.h"
 
 namespace tally {
 namespace {
@@ -46,10 +46,8 @@ std::vector<double> negative_logs(const T* logits, const std::int64_t* labels,
                        if (!is_kept(labels[i], vocabulary, ignore_index))
                          continue;
                        const T* const own = logits + i * vocabulary;
-                       classification::LogSoftmaxTerms terms{};
-                       classification::log_softmax_terms(own, 1, vocabulary,
-                                                         &terms);
-                       logs[i] = -terms(static_cast<double>(own[labels[i]]));
+                       logs[i] = internal::text::negative_log(own, vocabulary,
+                                                              labels[i]);
                      }
                    });
   return logs;

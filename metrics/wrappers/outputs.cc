@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <set>
 #include <utility>
 
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/option_words.h"
 #include "tally/metrics/core/metric_traits.h"
 #include "tally/metrics/results_table.h"
 #include "tally/metrics/wrappers/classwise_wrapper.h"
 #include "tally/metrics/wrappers/multioutput_wrapper.h"
 #include "tally/metrics/wrappers/stacked_results.h"
+#include "tally/state/fresh_tensor.h"
 #include "tally/state/state_parts.h"
 
 namespace tally {
@@ -76,6 +79,22 @@ void remove_nans(std::vector<at::Tensor>& inputs) {
   for (at::Tensor& input : inputs) {
     if (input.dim() > 0) input = input.index_select(0, kept);
   }
+}
+
+// Each row as a tensor; where there is no graph, of its own.
+std::vector<at::Tensor> apart(const at::Tensor& values) {
+  if (!internal::is_plain(values)) return values.unbind(0);
+  std::vector<at::Tensor> rows;
+  rows.reserve(static_cast<std::size_t>(values.size(0)));
+  const auto* from = static_cast<const char*>(values.const_data_ptr());
+  for (std::int64_t i = 0; i < values.size(0); ++i) {
+    rows.push_back(internal::fresh_tensor(values.sizes().slice(1),
+                                          values.scalar_type()));
+    const std::size_t bytes = rows.back().nbytes();
+    if (bytes > 0) std::memcpy(rows.back().mutable_data_ptr(), from, bytes);
+    from += bytes;
+  }
+  return rows;
 }
 
 std::string lower(std::string text) {
@@ -230,7 +249,7 @@ void ClasswiseWrapper::evaluate_into(const AnyState& state,
       internal::elements_of(all, own, 0, {}).names;
   const Dimensions dimensions = all.dimensions(own);
   const Dimensions rest(dimensions.begin() + 1, dimensions.end());
-  std::vector<at::Tensor> rows = values.unbind(0);
+  std::vector<at::Tensor> rows = apart(values);
   results.reserve(results.size() + count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& label = labels.empty() ? numbers[i] : labels[i];

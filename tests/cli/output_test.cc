@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdio>
+#include <iostream>
 #include <limits>
 
 #include "tally/tests/cli/files.h"
@@ -159,6 +161,21 @@ TEST(OutputTest, SaysWhatCannotBeWritten) {
                 EndsWith("cannot be written: No such file or directory"));
   }
   EXPECT_EQ(folder.size(), 0u);
+}
+
+TEST(OutputTest, LinesOfLibrariesAreKeptAside) {
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  std::cout << "before\n";
+  {
+    const OutputAside aside;
+    std::cout << "of a library" << std::endl;
+    std::printf("another\n");
+  }
+  std::cout << "after\n" << std::flush;
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "of a library\nanother\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "before\nafter\n");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -31,6 +32,17 @@ pid_t parent_of(const std::string& stat) {
   pid_t parent = -1;
   rest >> state >> parent;
   return parent;
+}
+
+/// Without those about connected ranks that the Gloo of LibTorch 2.10 prints.
+std::string without_lines_of_gloo(const std::string& output) {
+  std::string kept;
+  for (std::size_t begin = 0, end; begin < output.size(); begin = end) {
+    end = std::min(output.find('\n', begin), output.size() - 1) + 1;
+    const std::string line = output.substr(begin, end - begin);
+    if (line.find("[Gloo] Rank ") == std::string::npos) kept += line;
+  }
+  return kept;
 }
 
 bool sets_variable(const std::string& environment, const std::string& setting) {
@@ -125,7 +137,7 @@ Program::Result Program::wait() {
   waitpid(pid_, &status, 0);
   pid_ = -1;
   return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status),
-          texts_[0], texts_[1]};
+          without_lines_of_gloo(texts_[0]), texts_[1]};
 }
 
 void Program::send(int signal) const { kill(pid_, signal); }

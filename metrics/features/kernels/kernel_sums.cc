@@ -11,7 +11,7 @@
 
 #include "tally/metrics/common/hash.h"
 #include "tally/metrics/common/plain_values.h"
-#include "tally/metrics/features/kernels/row_products.h"
+#include "tally/metrics/common/row_products.h"
 
 namespace tally::internal::features {
 namespace {

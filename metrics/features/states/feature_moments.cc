@@ -13,6 +13,7 @@
 
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/plain_values.h"
+#include "tally/metrics/common/row_products.h"
 #include "tally/metrics/features/inputs/checked_samples.h"
 #include "tally/state/fresh_tensor.h"
 
@@ -37,8 +38,8 @@ at::Tensor scaled_steps(const at::Tensor& rows) {
       .mul(before.div(before.add(1)).sqrt());
 }
 
-// The same of plain rows [count, dims]. Their mean less the first row is added
-// to `mean`, which is 0.
+// The same of plain rows [count, dims]. Their mean is added to `mean`, which is
+// 0.
 template <class T>
 void fill_steps(const T* rows, std::int64_t count, std::int64_t dims,
                 double* mean, double* to) {
@@ -53,45 +54,33 @@ void fill_steps(const T* rows, std::int64_t count, std::int64_t dims,
       mean[i] += moved;
     }
   }
-  for (std::int64_t i = 0; i < dims; ++i) mean[i] /= static_cast<double>(count);
-}
-
-// The same with the deviations of each row from the mean of all.
-template <class T>
-void fill_deviations(const T* rows, std::int64_t count, std::int64_t dims,
-                     double* mean, double* to) {
-  const auto moved = [&](std::int64_t k, std::int64_t i) {
-    return static_cast<double>(rows[k * dims + i]) -
-           static_cast<double>(rows[i]);
-  };
-  for (std::int64_t k = 0; k < count; ++k) {
-    for (std::int64_t i = 0; i < dims; ++i) mean[i] += moved(k, i);
-  }
-  for (std::int64_t i = 0; i < dims; ++i) mean[i] /= static_cast<double>(count);
-  for (std::int64_t k = 0; k < count; ++k, to += dims) {
-    for (std::int64_t i = 0; i < dims; ++i) to[i] = moved(k, i) - mean[i];
+  for (std::int64_t i = 0; i < dims; ++i) {
+    mean[i] =
+        static_cast<double>(rows[i]) + mean[i] / static_cast<double>(count);
   }
 }
 
-// Fills in the mean, and what the scatter is made of: steps, or deviations.
+// Fills in the mean, and the steps or their products.
 void set_plain(const at::Tensor& features, Moments& moments) {
   const std::int64_t count = features.size(0), dims = features.size(1);
   moments.mean = internal::fresh_zeros({dims}, at::kDouble);
   const bool has_rows = moments.has_rows();
   moments.scatter =
-      internal::fresh_tensor({has_rows ? count - 1 : count, dims}, at::kDouble);
+      internal::fresh_tensor({has_rows ? count - 1 : dims, dims}, at::kDouble);
   auto* const mean = moments.mean.mutable_data_ptr<double>();
   auto* const to = moments.scatter.mutable_data_ptr<double>();
-  internal::visit_values(features, [=](const auto* rows) {
-    if (has_rows) {
+  if (has_rows) {
+    internal::visit_values(features, [=](const auto* rows) {
       fill_steps(rows, count, dims, mean, to);
-    } else {
-      fill_deviations(rows, count, dims, mean, to);
-    }
-    for (std::int64_t i = 0; i < dims; ++i) {
-      mean[i] += static_cast<double>(rows[i]);
-    }
-  });
+    });
+  } else if (features.scalar_type() == at::kFloat) {
+    internal::mean_and_scatter(features.const_data_ptr<float>(), count, dims,
+                               mean, to);
+  } else {
+    const at::Tensor wide = features.to(at::kDouble);
+    internal::mean_and_scatter(wide.const_data_ptr<double>(), count, dims, mean,
+                               to);
+  }
 }
 
 // The same with a graph, or on a device.
@@ -105,8 +94,9 @@ void set_by_tensors(const at::Tensor& features, Moments& moments) {
     moments.scatter = scaled_steps(moved);
   } else {
     // Rows may be many: one copy of them less.
-    moments.scatter =
+    const at::Tensor deviations =
         moved.requires_grad() ? moved.sub(mean) : moved.sub_(mean);
+    moments.scatter = deviations.t().matmul(deviations);
   }
 }
 
@@ -155,9 +145,6 @@ Moments features::moments_of(const at::Tensor& features) {
     set_plain(features, moments);
   } else {
     set_by_tensors(features, moments);
-  }
-  if (!moments.has_rows()) {
-    moments.scatter = moments.scatter.t().matmul(moments.scatter);
   }
   return moments;
 }
