@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
 """Compares every metric and loss with its counterpart: see ../README.md.
 
-    python3 sweep.py [--write] [--filter PART] [--subjects NAME...] [--passes 9]
+    python3 sweep.py [--write] [--gains] [--filter PART] [--subjects NAME...] [--passes 9]
 
 Builds the wheel and installs it beside requirements_sweep.txt, unless --python
 names an interpreter that has both. Prints a line for each pair of calls, then what
-is behind; --write makes docs/peers.md of all subjects.
+is behind; --gains prints what a second thread gains instead, and --write makes
+docs/peers.md of both, for all subjects.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib
 import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +43,16 @@ def interpreter() -> str:
     return python
 
 
-def run_subject(subject: str, part: str, passes: int, threads: int) -> None:
-    """Prints a line of JSON for each row, and for each pair of values that differ."""
+def run_subject(subject: str, part: str, passes: int, gains: bool) -> None:
+    """Prints a line of JSON for each row, and for each pair of values that differ.
+
+    Or for each call what a second thread gains.
+    """
     import torch
     from subjects import measure
     from subjects.case import quiet
 
-    torch.set_num_threads(threads)
-    clock = time.process_time if threads == 1 else time.perf_counter
+    torch.set_num_threads(1)
 
     def put(kind: str, **fields: Any) -> None:
         print(json.dumps({"kind": kind, "subject": subject, **fields}), flush=True)
@@ -62,27 +65,32 @@ def run_subject(subject: str, part: str, passes: int, threads: int) -> None:
             try:
                 with quiet():
                     inputs = case.inputs(size)
-                    found = measure.values_differ(case, inputs)
-                    rows = measure.rows_of(case, size, inputs, clock, passes)
+                    measured = (measure.gains_of if gains else measure.rows_of)(
+                        case, size, inputs, passes)
+                    found = "" if gains else measure.values_differ(case, inputs)
             except Exception as error:  # of either side: the others go on
                 put("error", name=case.name, label=case.label, size=size,
                     error=f"{type(error).__name__}: {error}"[:300])
                 continue
+            if gains:
+                for gain in measured:
+                    put("gain", label=case.label, size=size, **dataclasses.asdict(gain))
+                continue
             put("value", name=case.name, label=case.label, size=size, found=found)
-            for row in rows:
+            for row in measured:
                 put("row", name=case.name, label=case.label, size=size, call=row.call,
                     library=case.library, own=row.own, peer=row.peer, floor=row.floor,
                     floor_name=row.floor_name, passes=row.passes, defers=row.defers)
 
 
 def lines_of(python: str, subject: str, options: argparse.Namespace,
-             threads: int) -> list[dict[str, Any]]:
+             gains: bool) -> list[dict[str, Any]]:
     """What run_subject() prints, in a process of its own."""
-    numbers = {name: str(threads) for name in (
+    numbers = {name: str(1 + gains) for name in (
         "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
     output = subprocess.run(
         [python, __file__, "--run", subject, "--filter", options.filter,
-         "--passes", str(options.passes), "--threads", str(threads)],
+         "--passes", str(options.passes), *["--gains"] * gains],
         check=True, stdout=subprocess.PIPE, text=True,
         env={**os.environ, **numbers}).stdout
     return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
@@ -116,14 +124,14 @@ def main() -> None:
     parser.add_argument("--filter", default="", help="part of the names")
     parser.add_argument("--subjects", nargs="+", choices=SUBJECTS, default=list(SUBJECTS))
     parser.add_argument("--passes", type=int, default=9)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--gains", action="store_true", help="of a second thread, alone")
     parser.add_argument("--write", action="store_true", help="docs/peers.md")
     parser.add_argument("--machine", default="", help="a sentence about it, for the page")
     parser.add_argument("--results", help="a file for the lines, or one to make the page of")
     parser.add_argument("--run", choices=SUBJECTS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run:
-        run_subject(options.run, options.filter, options.passes, options.threads)
+        run_subject(options.run, options.filter, options.passes, options.gains)
         return
     from subjects import page
 
@@ -133,9 +141,10 @@ def main() -> None:
     else:
         python = options.python or interpreter()
         lines = []
-        for subject in options.subjects:
-            lines += lines_of(python, subject, options, options.threads)
-            print(f"{subject}: {len(lines)} lines so far", file=sys.stderr)
+        for gains in (False, True) if options.write else (options.gains,):
+            for subject in options.subjects:
+                lines += lines_of(python, subject, options, gains)
+                print(f"{subject}: {len(lines)} lines so far", file=sys.stderr)
         if options.write:
             lines += over_ranks(python)
         facts = subprocess.run(
@@ -145,7 +154,7 @@ def main() -> None:
         lines.append({"kind": "names", "names": json.loads(facts.splitlines()[-1])})
         if kept:
             kept.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    whole = options.subjects == list(SUBJECTS) and not options.filter
+    whole = options.subjects == list(SUBJECTS) and not options.filter and not options.gains
     text, problems = page.page(lines, whole, options.machine)
     if options.write:
         (ROOT / "docs/peers.md").write_text(text, encoding="utf-8")

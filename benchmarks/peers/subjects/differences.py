@@ -55,6 +55,9 @@ _ALONE = "no Python library computes the same from tensors or files"
 _COMPILED = "torchsort is compiled when installed; compare_metric_losses.py has it"
 _ALLRANK = "allRank needs packages of cloud storage; reference values are in tests/reference"
 
+# By label, why a second thread gains less than on reading.
+SEQUENTIAL: dict[str, str] = {}
+
 # Without a row.
 ALONE: dict[str, str] = {
     "BERTScore": _NETWORK,

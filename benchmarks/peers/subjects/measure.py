@@ -58,6 +58,15 @@ class Row:
         return self.peer / self.own
 
 
+@dataclasses.dataclass
+class Gain:
+    """Seconds of one call of Tally's, and of reading its inputs, by threads."""
+
+    call: str
+    own: tuple[float, float]
+    reading: tuple[float, float]
+
+
 def _seconds(work: Work, clock: Clock, calls: int) -> float:
     work.prepare()
     begin = clock()
@@ -251,29 +260,60 @@ def _only_keeps(peer: Any) -> bool:
     return any(isinstance(each, list) for each in getattr(peer, "_defaults", {}).values())
 
 
-def rows_of(case: Case, size: str, inputs: Inputs, clock: Clock = time.process_time,
-            passes: int = PASSES) -> list[Row]:
+def _works(make: Make, inputs: Inputs, keeps: bool, has_state: bool,
+           defers: bool) -> dict[str, Work]:
+    """What can be asked of one side."""
+    works = {"forward": _forwards(make, inputs)}
+    if has_state:
+        works["update"] = _updates(make, inputs)
+        if defers:
+            works["evaluation"] = _evaluations(make, inputs)
+        else:
+            works["compute"] = _computes(make, inputs, keeps)
+    return works
+
+
+def rows_of(case: Case, size: str, inputs: Inputs, passes: int = PASSES) -> list[Row]:
     """All calls that both sides have."""
     theirs = case.peer_inputs(inputs)
     keeps = size != BATCH and keeps_rows(case.own, inputs)
     peer = case.peer()
-    works = {"forward": (_forwards(case.own, inputs), _forwards(case.peer, theirs))}
-    defers = _only_keeps(peer)
-    if not isinstance(peer, Function):
-        works["update"] = _updates(case.own, inputs), _updates(case.peer, theirs)
-        if defers:
-            works["evaluation"] = (_evaluations(case.own, inputs),
-                                   _evaluations(case.peer, theirs))
-        else:
-            works["compute"] = (_computes(case.own, inputs, keeps),
-                                _computes(case.peer, theirs, keeps))
+    defers, has_state = _only_keeps(peer), not isinstance(peer, Function)
+    works = _works(case.own, inputs, keeps, has_state, defers)
+    others = _works(case.peer, theirs, keeps, has_state, defers)
     if case.gradients:
-        works["backward"] = (_backwards(case.own, inputs, case.gradients),
-                             _backwards(case.peer, inputs, case.gradients))
+        works["backward"] = _backwards(case.own, inputs, case.gradients)
+        others["backward"] = _backwards(case.peer, inputs, case.gradients)
     rows = []
-    for call, (own, other) in works.items():
+    for call, own in works.items():
         floor, floor_name = _floor(case, size, call, inputs, keeps)
-        (mine, theirs_, least), done = alternate([own, other, floor], clock, passes)
+        (mine, theirs_, least), done = alternate([own, others[call], floor], passes=passes)
         rows.append(Row(case, size, call, mine, theirs_, least, floor_name, done,
                         defers and call == "update"))
     return rows
+
+
+def _with_threads(work: Work, threads: int) -> Work:
+    def prepare() -> None:
+        torch.set_num_threads(threads)
+        work.prepare()
+
+    return dataclasses.replace(work, prepare=prepare)
+
+
+def gains_of(case: Case, size: str, inputs: Inputs, passes: int = PASSES) -> list[Gain]:
+    """Wall time of Tally's calls with one thread and with two."""
+    has_state = not isinstance(case.own(), Function)
+    keeps = has_state and size != BATCH and keeps_rows(case.own, inputs)
+    works = _works(case.own, inputs, keeps, has_state, defers=False)
+    if case.gradients:
+        works["backward"] = _backwards(case.own, inputs, case.gradients)
+    reading = Work(functools.partial(read, inputs))
+    gains = []
+    for call, own in works.items():
+        several = [_with_threads(work, threads)
+                   for work in (own, reading) for threads in (1, 2)]
+        (one, two, read_one, read_two), _ = alternate(several, time.perf_counter, passes)
+        gains.append(Gain(call, (one, two), (read_one, read_two)))
+    torch.set_num_threads(1)
+    return gains

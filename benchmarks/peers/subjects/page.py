@@ -5,12 +5,15 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from subjects.differences import ALONE, DIFFERENT
+from subjects.differences import ALONE, DIFFERENT, SEQUENTIAL
 from subjects.sizes import BATCH, LARGE
 
 # Peer / Tally from which a row is behind, what is aimed at, and how far above the floor is
 # near enough.
 BEHIND, GOALS, NEAR = 0.97, {BATCH: 10, LARGE: 3}, 1.3
+# Of one thread: seconds from which a second one should gain, its share of reading's gain,
+# and what two may take where they gain nothing.
+LONG, SHARE, SLOWER = 0.001, 0.8, 1.03
 CALLS = ("update", "forward", "compute", "evaluation", "backward")
 
 Line = dict[str, Any]
@@ -104,6 +107,30 @@ def _ranks(lines: list[Line]) -> list[str]:
     return text
 
 
+def _gains(lines: list[Line]) -> list[str]:
+    """Long calls, those that gain least beside reading first."""
+    found = []
+    for line in lines:
+        if line["kind"] != "gain" or line["own"][0] < LONG:
+            continue
+        gain, reading = (line[name][0] / line[name][1] for name in ("own", "reading"))
+        why = "" if gain >= SHARE * reading else SEQUENTIAL.get(line["label"], "")
+        found.append((gain / reading, f"| {line['label']} | {line['call']} | {line['size']} "
+                      f"| {1e3 * line['own'][0]:.1f} | {gain:.2f} | {reading:.2f} | {why} |"))
+    return ["| | call | inputs | ms, one thread | gain | reading's | why |",
+            "|---|---|---|---|---|---|---|", *(text for _, text in sorted(found))]
+
+
+def _slower(lines: list[Line]) -> list[str]:
+    rows = [line for line in lines if line["kind"] == "gain"]
+    slower = [f"{line['label']}, {line['call']} ({line['size']}): "
+              f"{line['own'][1] / line['own'][0]:.2f}" for line in rows
+              if line["own"][1] > SLOWER * line["own"][0]]
+    return [f"Of {len(rows)} calls, long and short, {len(slower)} take more than {SLOWER} of "
+            "one thread's time with two" + (":" if slower else ".") + "\n",
+            *(f"* {text}" for text in sorted(slower))]
+
+
 def problems_of(lines: list[Line], whole: bool) -> list[str]:
     """Values that differ without a reason, and classes that are nowhere."""
     problems = []
@@ -138,6 +165,12 @@ def page(lines: list[Line], whole: bool, machine: str = "") -> tuple[str, list[s
         text += ["\n## Losses over 2 ranks\n",
                  "One forward and backward pass, 2048 rows on each rank; memory is the peak "
                  "above what was there before.\n", *_ranks(lines)]
+    if any(line["kind"] == "gain" for line in lines):
+        text += ["\n## Two threads\n",
+                 "Wall time of calls that take a millisecond or more with one thread: how "
+                 "many times faster they are with two, and reading the same inputs. "
+                 f"Below {SHARE} of reading's gain the last column says why.\n",
+                 *_gains(lines), "", *_slower(lines)]
     text += [
         "\n## Updates that only keep the batch\n",
         "The peer appends its argument to a list, without a copy: the rows count when "
