@@ -590,6 +590,7 @@ set(TALLY_METRICS_SOURCES
     metrics/common/key_sort.cc
     metrics/common/logit_kernels.cc
     metrics/common/pair_kernels.cc
+    metrics/common/row_products.cc
     metrics/common/scratch.cc
     metrics/common/text_key.cc
     metrics/compositional.cc
@@ -630,7 +631,6 @@ set(TALLY_METRICS_SOURCES
     metrics/features/kernels/frechet_distance.cc
     metrics/features/kernels/kernel_sums.cc
     metrics/features/kernels/neighborhoods.cc
-    metrics/features/kernels/row_products.cc
     metrics/features/pair_similarities.cc
     metrics/features/states/feature_moments.cc
     metrics/features/states/feature_samples.cc
@@ -773,6 +773,7 @@ set(TALLY_METRICS_SOURCES
     metrics/text/kernels/rouge_scorer.cc
     metrics/text/kernels/tag_entities.cc
     metrics/text/kernels/text_tokens.cc
+    metrics/text/kernels/token_logs.cc
     metrics/text/kernels/tokenizers.cc
     metrics/text/kernels/translation_edits.cc
     metrics/text/kernels/unicode.cc
@@ -816,10 +817,10 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/common/key_sort.cc
     metrics/common/logit_kernels.cc
     metrics/common/pair_kernels.cc
+    metrics/common/row_products.cc
     metrics/common/text_key.cc
     metrics/detection/counts/detected_pairs.cc
     metrics/features/inputs/checked_samples.cc
-    metrics/features/kernels/row_products.cc
     metrics/image/kernels/ssim_kernels.cc
     metrics/image/kernels/window_kernels.cc
     metrics/image/states/image_scores.cc
@@ -836,7 +837,8 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/retrieval/options/retrieval_options.cc
     metrics/retrieval/states/judged_documents.cc
     metrics/segmentation/options/segmentation_options.cc
-    metrics/shape/kernels/singular_values.cc)
+    metrics/shape/kernels/singular_values.cc
+    metrics/text/kernels/token_logs.cc)
 
 set(TALLY_FILES_COMPONENTS
     sync
