@@ -381,14 +381,16 @@ void hold_closed_streams() {
   }
 }
 
-OutputAside::OutputAside()
+SilentOutput::SilentOutput()
     : output_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
   std::cout.flush();
   std::fflush(stdout);
-  if (output_ >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (output_ >= 0 && nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
+  if (nowhere >= 0) close(nowhere);
 }
 
-OutputAside::~OutputAside() {
+SilentOutput::~SilentOutput() {
   std::cout.flush();
   std::fflush(stdout);
   if (output_ < 0) return;

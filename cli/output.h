@@ -37,15 +37,15 @@ void write_output(const std::string& path, const std::string& text);
 /// streams from being reused by the next files that are opened.
 void hold_closed_streams();
 
-/// While it lives, what this process prints on the standard output goes to the
-/// standard error: the Gloo of LibTorch 2.10 prints a line about connected ranks
-/// there, among the results.
-class OutputAside {
+/// While it lives, what this process prints on the standard output goes
+/// nowhere: the Gloo of LibTorch 2.10 prints a line about connected ranks
+/// there, where the results belong.
+class SilentOutput {
  public:
-  OutputAside();
-  ~OutputAside();
-  OutputAside(const OutputAside&) = delete;
-  OutputAside& operator=(const OutputAside&) = delete;
+  SilentOutput();
+  ~SilentOutput();
+  SilentOutput(const SilentOutput&) = delete;
+  SilentOutput& operator=(const SilentOutput&) = delete;
 
  private:
   int output_;

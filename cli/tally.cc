@@ -83,7 +83,7 @@ int on_ranks(Arguments& arguments, int argc, char** argv, OnRank call) {
     }
   }
   const auto ranks = [] {
-    const tally::cli::OutputAside aside;
+    const tally::cli::SilentOutput silent;
     return tally::sync::init_from_env();
   }();
   tally::Progress progress =

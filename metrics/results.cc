@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -91,9 +92,17 @@ void Results::add(std::string name, at::Tensor value, Dimensions dimensions) {
 
 bool Results::contains(const std::string& name) const {
   // Most names that are as long begin alike.
+  const auto end_of = [](const std::string& text) {
+    std::uint64_t end = 0;
+    if (text.size() >= sizeof(end)) {
+      std::memcpy(&end, text.data() + text.size() - sizeof(end), sizeof(end));
+    }
+    return end;
+  };
+  const std::uint64_t end = end_of(name);
   return std::any_of(values_.begin(), values_.end(), [&](const value_type& v) {
-    return v.first.size() == name.size() &&
-           (name.empty() || v.first.back() == name.back()) && v.first == name;
+    return v.first.size() == name.size() && end_of(v.first) == end &&
+           v.first == name;
   });
 }
 

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <new>
 #include <vector>
 
 #include "tally/metrics/common/vector_targets.h"
@@ -177,6 +178,7 @@ class Scatter {
         moved_(static_cast<std::size_t>(dims)),
         part_(hwy::AllocateAligned<double>(
             static_cast<std::size_t>(panels_ * kPanel))) {
+    if (!part_) throw std::bad_alloc();
     std::fill_n(part_.get(), panels_ * kPanel, 0.0);
   }
 

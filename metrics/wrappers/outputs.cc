@@ -88,8 +88,8 @@ std::vector<at::Tensor> apart(const at::Tensor& values) {
   rows.reserve(static_cast<std::size_t>(values.size(0)));
   const auto* from = static_cast<const char*>(values.const_data_ptr());
   for (std::int64_t i = 0; i < values.size(0); ++i) {
-    rows.push_back(internal::fresh_tensor(values.sizes().slice(1),
-                                          values.scalar_type()));
+    rows.push_back(
+        internal::fresh_tensor(values.sizes().slice(1), values.scalar_type()));
     const std::size_t bytes = rows.back().nbytes();
     if (bytes > 0) std::memcpy(rows.back().mutable_data_ptr(), from, bytes);
     from += bytes;
@@ -237,25 +237,27 @@ void ClasswiseWrapper::evaluate_into(const AnyState& state,
                     "; its average should be none");
   const at::Tensor& values = all.value();
   const auto count = static_cast<std::size_t>(values.size(0));
-  const std::string& own = all.begin()->first;
+  const std::string& inner = all.begin()->first;
   const auto& labels = options_.labels();
   TORCH_CHECK_VALUE(labels.empty() || labels.size() == count, kName,
                     ": expected a label for each of ", count, " classes, got ",
                     labels.size());
   const bool is_plain = options_.prefix().empty() && options_.postfix().empty();
-  const std::string prefix =
-      is_plain ? lower(metric().name()) + "_" : options_.prefix();
+  const std::string first =
+      name + (name.empty() ? "" : ".") +
+      (is_plain ? lower(metric().name()) + "_" : options_.prefix());
   const std::vector<std::string> numbers =
-      internal::elements_of(all, own, 0, {}).names;
-  const Dimensions dimensions = all.dimensions(own);
+      internal::elements_of(all, inner, 0, {}).names;
+  const Dimensions dimensions = all.dimensions(inner);
   const Dimensions rest(dimensions.begin() + 1, dimensions.end());
   std::vector<at::Tensor> rows = apart(values);
   results.reserve(results.size() + count);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string& label = labels.empty() ? numbers[i] : labels[i];
     finish(rows[i]);
-    results.add(joined(name, prefix + label + options_.postfix()),
-                std::move(rows[i]), rest);
+    std::string own = first;
+    own += labels.empty() ? numbers[i] : labels[i];
+    own += options_.postfix();
+    results.add(std::move(own), std::move(rows[i]), rest);
   }
 }
 

@@ -167,6 +167,7 @@ InputRef ReadInputs::read() {
 
 TensorDict dict_of(const Results& results) {
   TensorDict dict;
+  dict.reserve(results.size());
   for (const auto& [name, value] : results) {
     dict.insert(name.empty() ? "value" : name, value);
   }
