@@ -94,14 +94,17 @@ struct Corner {
 template <std::int64_t kStep>
 HWY_INLINE void add_corner(const double* const* from, const double* panel,
                            std::int64_t depth, const Corner& corner) {
-  double aside[kRows * kWidth] = {};
-  const bool fits = corner.rows >= kRows && corner.columns >= kWidth;
   double* to[kRows];
-  for (std::int64_t i = 0; i < kRows; ++i) {
-    to[i] = fits ? corner.to + i * corner.stride : aside + i * kWidth;
+  if (corner.rows >= kRows && corner.columns >= kWidth) {
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      to[i] = corner.to + i * corner.stride;
+    }
+    add_products<kStep>(from, panel, depth, to);
+    return;
   }
+  double aside[kRows * kWidth] = {};
+  for (std::int64_t i = 0; i < kRows; ++i) to[i] = aside + i * kWidth;
   add_products<kStep>(from, panel, depth, to);
-  if (fits) return;
   for (std::int64_t i = 0; i < std::min(kRows, corner.rows); ++i) {
     double* const own = corner.to + i * corner.stride;
     for (std::int64_t j = 0; j < std::min(kWidth, corner.columns); ++j) {
