@@ -130,11 +130,19 @@ at::Tensor match_bits(const BinaryBatch& batch) {
   const std::int64_t row = batch.labels() * positions;
   at::Tensor bits = no_bits({batch.samples(), positions});
   auto* const data = bits.mutable_data_ptr<std::uint8_t>();
-  for_each_element(batch, [=](std::int64_t index, int predicted, int target) {
-    data[index / row * positions + index % positions] |=
-        MatchSampling::kSeen | (predicted == kNanElement ? MatchSampling::kNan
-                                : predicted != target    ? MatchSampling::kWrong
-                                                         : 0);
+  // Of the element's sample the first place, and where the next sample and this
+  // label's positions begin: a division for each element would take most of the
+  // time.
+  std::int64_t sample = 0, next_sample = row, label = 0;
+  for_each_element(batch, [&](std::int64_t index, int predicted, int target) {
+    for (; index >= next_sample; next_sample += row) sample += positions;
+    while (index >= label + positions) label += positions;
+    const bool is_nan = predicted == kNanElement;
+    const int found =
+        (is_nan ? MatchSampling::kNan : 0) |
+        (!is_nan && predicted != target ? MatchSampling::kWrong : 0);
+    data[sample + index - label] |=
+        static_cast<std::uint8_t>(MatchSampling::kSeen | found);
   });
   return bits;
 }

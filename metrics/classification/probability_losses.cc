@@ -247,7 +247,7 @@ BinarySquaredErrors::State BinarySquaredErrors::observe(
       rules_, preds, target, weight,
       [=](double score, bool is_one) {
         const double p = logits ? 1 / (1 + std::exp(-score)) : score;
-        const double error = p - (is_one ? 1 : 0);
+        const double error = p - static_cast<double>(is_one);
         return error * error;
       },
       [=](const at::Tensor& scores, const at::Tensor& is_one) {

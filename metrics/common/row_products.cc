@@ -113,13 +113,21 @@ HWY_INLINE void add_corner(const double* const* from, const double* panel,
   }
 }
 
+// Zeros; a vector of them is within a line of the cache.
+hwy::AlignedFreeUniquePtr<double[]> lines_of_cache(std::int64_t size) {
+  auto lines = hwy::AllocateAligned<double>(static_cast<std::size_t>(size));
+  if (!lines) throw std::bad_alloc();
+  std::fill_n(lines.get(), size, 0.0);
+  return lines;
+}
+
 void products_of_target(const double* x, std::int64_t rows, const double* y,
                         std::int64_t columns, std::int64_t dims,
                         double* products) {
   // Side by side: rows of a power of two numbers would push each other out of
   // the cache.
   std::vector<double> part(static_cast<std::size_t>(rows * kDepth));
-  std::vector<double> panel(static_cast<std::size_t>(kDepth * kWidth));
+  const auto panel = lines_of_cache(kDepth * kWidth);
   std::fill_n(products, rows * columns, 0.0);
   for (std::int64_t first = 0; first < dims; first += kDepth) {
     const std::int64_t depth = std::min(kDepth, dims - first);
@@ -179,11 +187,7 @@ class Scatter {
         panels_((dims + kWidth - 1) / kWidth),
         first_(rows, rows + dims),
         moved_(static_cast<std::size_t>(dims)),
-        part_(hwy::AllocateAligned<double>(
-            static_cast<std::size_t>(panels_ * kPanel))) {
-    if (!part_) throw std::bad_alloc();
-    std::fill_n(part_.get(), panels_ * kPanel, 0.0);
-  }
+        part_(lines_of_cache(panels_ * kPanel)) {}
 
   void write(double* mean, double* scatter) {
     in_panels(count_, [&](std::int64_t begin, std::int64_t end) {
@@ -285,7 +289,7 @@ class Scatter {
   std::int64_t count_, dims_, panels_;
   // The first row, and how far the mean is from it.
   std::vector<double> first_, moved_;
-  // Deviations of kDepth rows. A vector of them is a line of the cache.
+  // Deviations of kDepth rows.
   hwy::AlignedFreeUniquePtr<double[]> part_;
 };
 

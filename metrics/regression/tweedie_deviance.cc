@@ -1,7 +1,11 @@
 #include "tally/metrics/regression/tweedie_deviance.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "tally/metrics/regression/states/error_sums_impl.h"
 #include "tally/metrics/regression/states/explained.h"
@@ -9,6 +13,18 @@
 namespace tally {
 
 namespace regression = internal::regression;
+
+namespace internal::regression {
+
+template <>
+std::optional<ErrorKernel> kernel_of(const TweedieDeviance& error) {
+  if (error.power == 0) return ErrorKernel{ErrorKind::kPower, 2};
+  if (error.power == 1) return ErrorKernel{ErrorKind::kPoisson};
+  if (error.power == 2) return ErrorKernel{ErrorKind::kGamma};
+  return ErrorKernel{std::nullopt, error.power};
+}
+
+}  // namespace internal::regression
 
 namespace {
 
@@ -40,6 +56,20 @@ Null<T> merge_nulls(const Null<T>& a, const Null<T>& b,
               b.weight * deviance_of_means(mean, b.mean)};
 }
 
+// The sum of deviances from one prediction, by kernels; nothing for targets
+// that they do not take.
+std::optional<double> sum_from(const TweedieDeviance& deviance, double pred,
+                               const double* target, std::int64_t count) {
+  const regression::ErrorKernel kernel = *regression::kernel_of(deviance);
+  const std::vector<double> preds(static_cast<std::size_t>(count), pred);
+  if (!kernel.kind) {
+    return regression::tweedie_sum(deviance.power, preds.data(), target, count);
+  }
+  const auto sums = regression::error_sums(*kernel.kind, kernel.parameter,
+                                           preds.data(), target, count);
+  return sums ? std::optional(sums->sum) : std::nullopt;
+}
+
 // The mean is the first target plus the mean difference from it: exact where
 // targets are constant.
 Null<double> block_null(const TweedieDeviance& deviance, const double* target,
@@ -53,6 +83,12 @@ Null<double> block_null(const TweedieDeviance& deviance, const double* target,
   }
   if (null.weight == 0) return {};
   null.mean = target[0] + sum / null.weight;
+  if (weight == nullptr) {
+    if (const auto deviances = sum_from(deviance, null.mean, target, count)) {
+      null.deviance = *deviances;
+      return null;
+    }
+  }
   for (std::int64_t i = 0; i < count; ++i) {
     const double w = weight == nullptr ? 1 : weight[i];
     null.deviance += w * deviance(null.mean, target[i]);
@@ -102,14 +138,6 @@ Null<Number> null_of(const TweedieDeviance& deviance, const at::Tensor& target,
 }  // namespace
 
 namespace internal::regression {
-
-template <>
-std::optional<ErrorKernel> kernel_of(const TweedieDeviance& error) {
-  if (error.power == 0) return ErrorKernel{ErrorKind::kPower, 2};
-  if (error.power == 1) return ErrorKernel{ErrorKind::kPoisson};
-  if (error.power == 2) return ErrorKernel{ErrorKind::kGamma};
-  return ErrorKernel{std::nullopt, error.power};
-}
 
 template <class T>
 std::optional<PlainSums> tweedie_sums(const TweedieDeviance& error,

@@ -28,13 +28,18 @@ constexpr std::int64_t kFewDims = 64;
 std::vector<double> standardized(const double* points, std::int64_t count,
                                  std::int64_t dims) {
   std::vector<double> mean(static_cast<std::size_t>(dims));
-  for (std::int64_t i = 0; i < count * dims; ++i) mean[i % dims] += points[i];
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t d = 0; d < dims; ++d) mean[d] += points[i * dims + d];
+  }
   for (double& m : mean) m /= static_cast<double>(count);
-  std::vector<double> centered(points, points + count * dims);
+  std::vector<double> centered(static_cast<std::size_t>(count * dims));
   double square = 0;
-  for (std::int64_t i = 0; i < count * dims; ++i) {
-    centered[i] -= mean[i % dims];
-    square += centered[i] * centered[i];
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t d = 0; d < dims; ++d) {
+      const double value = points[i * dims + d] - mean[d];
+      centered[i * dims + d] = value;
+      square += value * value;
+    }
   }
   const double length = std::sqrt(square);
   for (double& value : centered) value /= length;

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -160,6 +161,39 @@ ElementLosses element_losses(const BinaryBatch& batch, const at::Tensor& preds,
   return {losses(preds), kept_weights(kept, weight), elements.target};
 }
 
+/// The sum of the losses of elements that all count, several at once. False,
+/// and nothing is done, if there are others: with NaN, or with values that the
+/// batch refuses. REQUIRES: as above, and nothing that is ignored.
+template <class Plain>
+bool add_usual_losses(const BinaryBatch& batch, const Plain& plain,
+                      double& sum) {
+  constexpr std::int64_t kSums = 4;
+  const bool checks_range = batch.checks_range();
+  const std::int64_t size = batch.size();
+  return visit_elements(batch, [&](const auto* scores, const auto* targets) {
+    bool are_usual = true;
+    for (std::int64_t i = 0; i < size; ++i) {
+      const auto score = scores[i];
+      const bool is_number = score == score;
+      const bool is_in_range = (score >= 0) & (score <= 1);
+      are_usual &= ((targets[i] == 0) | (targets[i] == 1)) & is_number &
+                   (is_in_range | !checks_range);
+    }
+    if (!are_usual) return false;
+    std::array<double, kSums> sums{};
+    const auto loss = [&](std::int64_t i) {
+      return plain(static_cast<double>(scores[i]), targets[i] == 1);
+    };
+    std::int64_t i = 0;
+    for (; i + kSums <= size; i += kSums) {
+      for (std::int64_t k = 0; k < kSums; ++k) sums[k] += loss(i + k);
+    }
+    for (; i < size; ++i) sums[0] += loss(i);
+    sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    return !std::isnan(sum);
+  });
+}
+
 /// The losses of binary scores: `plain(score, is_one)` for numbers, or
 /// `tensor(preds, target)` for float64 and bool. Validates the inputs; scores
 /// must be probabilities if the rules require it.
@@ -176,6 +210,10 @@ WeightedSum sum_binary_losses(const BinaryRules& rules, const at::Tensor& preds,
   if (are_plain(preds, target, weight)) {
     double sum = 0;
     double total = 0;
+    if (!weight.defined() && !rules.ignore_index &&
+        add_usual_losses(batch, plain, sum)) {
+      return {sum, static_cast<double>(batch.size())};
+    }
     for_each_element_loss(
         batch, weight, rules.nan_policy, plain,
         [&](std::int64_t, double loss, double own_weight, bool) {
