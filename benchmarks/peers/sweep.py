@@ -5,8 +5,8 @@
 
 Builds the wheel and installs it beside requirements_sweep.txt, unless --python
 names an interpreter that has both. Prints a line for each pair of calls, then what
-is behind; --gains prints what a second thread gains instead, and --write makes
-docs/peers.md of both, for all subjects.
+is behind; --write makes docs/peers.md of all subjects. --gains prints what a second
+thread gains instead.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ def run_subject(subject: str, part: str, passes: int, gains: bool) -> None:
                     floor_name=row.floor_name, passes=row.passes, defers=row.defers)
 
 
-def lines_of(python: str, subject: str, options: argparse.Namespace,
-             gains: bool) -> list[dict[str, Any]]:
+def lines_of(python: str, subject: str,
+             options: argparse.Namespace) -> list[dict[str, Any]]:
     """What run_subject() prints, in a process of its own."""
-    numbers = {name: str(1 + gains) for name in (
+    numbers = {name: str(1 + options.gains) for name in (
         "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
     output = subprocess.run(
         [python, __file__, "--run", subject, "--filter", options.filter,
-         "--passes", str(options.passes), *["--gains"] * gains],
+         "--passes", str(options.passes), *["--gains"] * options.gains],
         check=True, stdout=subprocess.PIPE, text=True,
         env={**os.environ, **numbers}).stdout
     return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
@@ -125,11 +125,13 @@ def main() -> None:
     parser.add_argument("--subjects", nargs="+", choices=SUBJECTS, default=list(SUBJECTS))
     parser.add_argument("--passes", type=int, default=9)
     parser.add_argument("--gains", action="store_true", help="of a second thread, alone")
-    parser.add_argument("--write", action="store_true", help="docs/peers.md")
+    parser.add_argument("--write", action="store_true", help="docs/peers.md, without gains")
     parser.add_argument("--machine", default="", help="a sentence about it, for the page")
     parser.add_argument("--results", help="a file for the lines, or one to make the page of")
     parser.add_argument("--run", choices=SUBJECTS, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.gains and options.write:
+        parser.error("--write: the page has no gains")
     if options.run:
         run_subject(options.run, options.filter, options.passes, options.gains)
         return
@@ -141,10 +143,9 @@ def main() -> None:
     else:
         python = options.python or interpreter()
         lines = []
-        for gains in (False, True) if options.write else (options.gains,):
-            for subject in options.subjects:
-                lines += lines_of(python, subject, options, gains)
-                print(f"{subject}: {len(lines)} lines so far", file=sys.stderr)
+        for subject in options.subjects:
+            lines += lines_of(python, subject, options)
+            print(f"{subject}: {len(lines)} lines so far", file=sys.stderr)
         if options.write:
             lines += over_ranks(python)
         facts = subprocess.run(

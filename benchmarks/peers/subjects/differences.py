@@ -53,6 +53,10 @@ DIFFERENT: dict[str, str] = {
 _NETWORK = "TorchMetrics' class runs its own network; Tally's takes features"
 _ALONE = "no Python library computes the same from tensors or files"
 _COMPILED = "torchsort is compiled when installed; compare_metric_losses.py has it"
+_BOUNDS = "bounds of the value without thresholds, which no library computes"
+_BOXES = "supervision draws pictures, with OpenCV; reference values are in tests/reference"
+_FORECASTS = "libraries of forecasts have it, which the sweep does not install"
+_RANKS = "libraries of knowledge graphs have it, which the sweep does not install"
 _ALLRANK = "allRank needs packages of cloud storage; reference values are in tests/reference"
 
 # By label, why a second thread gains less than on reading.
@@ -83,5 +87,25 @@ ALONE: dict[str, str] = {
     "SoftRank": _COMPILED,
     "SoftSort": _COMPILED,
     "SoftSpearmanLoss": _COMPILED,
+    "BinaryAUROCBounds": _BOUNDS,
+    "BinaryAveragePrecisionBounds": _BOUNDS,
+    "MulticlassAUROCBounds": _BOUNDS,
+    "MulticlassAveragePrecisionBounds": _BOUNDS,
+    "MultilabelAUROCBounds": _BOUNDS,
+    "MultilabelAveragePrecisionBounds": _BOUNDS,
+    "BinaryOptimalThreshold": _ALONE,
+    "MulticlassOptimalThreshold": _ALONE,
+    "MultilabelOptimalThreshold": _ALONE,
+    "DetectionConfusionMatrix": _BOXES,
+    "DetectionF1Score": _BOXES,
+    "DetectionPrecision": _BOXES,
+    "DetectionRecall": _BOXES,
+    "MeanAbsoluteScaledError": _FORECASTS,
+    "OverallWeightedAverage": _FORECASTS,
+    "MeanRank": _RANKS,
+    "MeanReciprocalRank": _RANKS,
+    "RankHitRate": _RANKS,
+    "RetrievalMeanRank": _RANKS,
+    "Throughput": "it divides two sums",
     "VectorQuantize": "each call changes its codebook; nearest_benchmark.cc has the search",
 }

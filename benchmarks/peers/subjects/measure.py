@@ -308,7 +308,8 @@ def gains_of(case: Case, size: str, inputs: Inputs, passes: int = PASSES) -> lis
     works = _works(case.own, inputs, keeps, has_state, defers=False)
     if case.gradients:
         works["backward"] = _backwards(case.own, inputs, case.gradients)
-    reading = Work(functools.partial(read, inputs))
+    # Of inputs that are as near as they are for the second number of threads.
+    reading = Work(functools.partial(read, inputs), functools.partial(read, inputs))
     gains = []
     for call, own in works.items():
         several = [_with_threads(work, threads)
