@@ -148,7 +148,7 @@ void products_of_target(const double* x, std::int64_t rows, const double* y,
           from[i] = part.data() + std::min(row + i, rows - 1) * kDepth;
         }
         add_corner<1>(
-            from, panel.data(), depth,
+            from, panel.get(), depth,
             {products + row * columns + column, columns, rows - row, some});
       }
     }
