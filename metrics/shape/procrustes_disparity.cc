@@ -122,7 +122,25 @@ at::Tensor are_equal(const at::Tensor& points) {
   return points.eq(points.narrow(1, 0, 1)).flatten(1).all(1);
 }
 
+// The same of float64 in plain memory: the first two points tell mostly.
+bool differ(const double* points, std::int64_t count, std::int64_t dims) {
+  for (std::int64_t i = dims; i < count * dims; i += dims) {
+    if (!std::equal(points, points + dims, points + i)) return true;
+  }
+  return false;
+}
+
 void check_points(const char* name, const at::Tensor& points) {
+  if (internal::is_plain(points)) {
+    const auto* const data = points.const_data_ptr<double>();
+    const std::int64_t count = points.size(1), dims = points.size(2);
+    std::int64_t sample = 0;
+    while (sample < points.size(0) &&
+           differ(data + sample * count * dims, count, dims)) {
+      ++sample;
+    }
+    if (sample == points.size(0)) return;
+  }
   const at::Tensor equal = are_equal(points.detach());
   if (!equal.any().item().toBool()) return;
   TORCH_CHECK_VALUE(false, "expected points that differ in ", name,
