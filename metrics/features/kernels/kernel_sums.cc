@@ -10,20 +10,14 @@
 #include <vector>
 
 #include "tally/metrics/common/hash.h"
-#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/common/row_products.h"
+#include "tally/metrics/features/kernels/kernel_powers.h"
 
 namespace tally::internal::features {
 namespace {
 
 // Rows of a tile's side.
 constexpr std::int64_t kSide = 256;
-
-double power(double value, std::int64_t degree) {
-  double result = value;
-  for (std::int64_t i = 1; i < degree; ++i) result *= value;
-  return result;
-}
 
 struct Tile {
   std::int64_t row, rows, column, columns;
@@ -41,9 +35,8 @@ double sum_of(const Tile& tile, const double* x, const double* y,
     const double* const row = products.data() + i * tile.columns;
     // Of a tile on the diagonal what is above it.
     const std::int64_t begin = tile.on_diagonal ? i + 1 : 0;
-    sum += sum_terms(tile.columns - begin, [&](std::int64_t j) {
-      return power(row[begin + j] * kernel.gamma + kernel.coef, kernel.degree);
-    });
+    sum += sum_of_powers(row + begin, tile.columns - begin, kernel.gamma,
+                         kernel.coef, kernel.degree);
   }
   return sum;
 }
