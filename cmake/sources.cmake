@@ -629,6 +629,7 @@ set(TALLY_METRICS_SOURCES
     metrics/features/generated_samples.cc
     metrics/features/inputs/checked_samples.cc
     metrics/features/kernels/frechet_distance.cc
+    metrics/features/kernels/kernel_powers.cc
     metrics/features/kernels/kernel_sums.cc
     metrics/features/kernels/neighborhoods.cc
     metrics/features/pair_similarities.cc
@@ -821,6 +822,7 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/common/text_key.cc
     metrics/detection/counts/detected_pairs.cc
     metrics/features/inputs/checked_samples.cc
+    metrics/features/kernels/kernel_powers.cc
     metrics/image/kernels/ssim_kernels.cc
     metrics/image/kernels/window_kernels.cc
     metrics/image/states/image_scores.cc
