@@ -1,13 +1,13 @@
 #include <ATen/ops/stack.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "tally/metrics/classification/brier_score.h"
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/log_loss.h"
 #include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
@@ -69,26 +69,14 @@ double squared_errors(std::int64_t classes, std::int64_t label,
 template <class Score>
 double squared_errors_of_row(const Score* row, std::int64_t classes,
                              std::int64_t label) {
-  constexpr std::int64_t kSums = 8;
-  std::array<double, kSums> sums{};
-  const auto add_squares = [&](std::int64_t c, std::int64_t end) {
-    for (; c + kSums <= end; c += kSums) {
-      for (std::int64_t i = 0; i < kSums; ++i) {
-        const auto p = static_cast<double>(row[c + i]);
-        sums[i] += p * p;
-      }
-    }
-    for (std::int64_t i = 0; c < end; ++c, ++i) {
-      const auto p = static_cast<double>(row[c]);
-      sums[i] += p * p;
-    }
+  const auto squares = [row](std::int64_t begin, std::int64_t end) {
+    return internal::sum_terms(end - begin, [=](std::int64_t i) {
+      const auto p = static_cast<double>(row[begin + i]);
+      return p * p;
+    });
   };
-  add_squares(0, label);
-  add_squares(label + 1, classes);
   const double error = static_cast<double>(row[label]) - 1;
-  double sum = error * error;
-  for (const double each : sums) sum += each;
-  return sum;
+  return error * error + squares(0, label) + squares(label + 1, classes);
 }
 
 template <class Score>

@@ -59,9 +59,6 @@ _FORECASTS = "libraries of forecasts have it, which the sweep does not install"
 _RANKS = "libraries of knowledge graphs have it, which the sweep does not install"
 _ALLRANK = "allRank needs packages of cloud storage; reference values are in tests/reference"
 
-# By label, why a second thread gains less than on reading.
-SEQUENTIAL: dict[str, str] = {}
-
 # Without a row.
 ALONE: dict[str, str] = {
     "BERTScore": _NETWORK,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from subjects.differences import ALONE, DIFFERENT, SEQUENTIAL
+from subjects.differences import ALONE, DIFFERENT
 from subjects.sizes import BATCH, LARGE
 
 # Peer / Tally from which a row is behind, what is aimed at, and how far above the floor is
 # near enough.
 BEHIND, GOALS, NEAR = 0.97, {BATCH: 10, LARGE: 3}, 1.3
-# Of one thread: seconds from which a second one should gain, its share of reading's gain,
-# and what two may take where they gain nothing.
-LONG, SHARE, SLOWER = 0.001, 0.8, 1.03
+# Calls that take this many seconds with one thread should gain from a second one; no call
+# should take more than this many times one thread's time with two.
+LONG, SLOWER = 0.001, 1.03
 CALLS = ("update", "forward", "compute", "evaluation", "backward")
 
 Line = dict[str, Any]
@@ -114,11 +114,10 @@ def _gains(lines: list[Line]) -> list[str]:
         if line["kind"] != "gain" or line["own"][0] < LONG:
             continue
         gain, reading = (line[name][0] / line[name][1] for name in ("own", "reading"))
-        why = "" if gain >= SHARE * reading else SEQUENTIAL.get(line["label"], "")
         found.append((gain / reading, f"| {line['label']} | {line['call']} | {line['size']} "
-                      f"| {1e3 * line['own'][0]:.1f} | {gain:.2f} | {reading:.2f} | {why} |"))
-    return ["| | call | inputs | ms, one thread | gain | reading's | why |",
-            "|---|---|---|---|---|---|---|", *(text for _, text in sorted(found))]
+                      f"| {1e3 * line['own'][0]:.1f} | {gain:.2f} | {reading:.2f} |"))
+    return ["| | call | inputs | ms, one thread | gain | reading's |",
+            "|---|---|---|---|---|---|", *(text for _, text in sorted(found))]
 
 
 def _slower(lines: list[Line]) -> list[str]:
@@ -168,8 +167,7 @@ def page(lines: list[Line], whole: bool, machine: str = "") -> tuple[str, list[s
     if any(line["kind"] == "gain" for line in lines):
         text += ["\n## Two threads\n",
                  "Wall time of calls that take a millisecond or more with one thread: how "
-                 "many times faster they are with two, and reading the same inputs. "
-                 f"Below {SHARE} of reading's gain the last column says why.\n",
+                 "many times faster they are with two, and reading the same inputs.\n",
                  *_gains(lines), "", *_slower(lines)]
     text += [
         "\n## Updates that only keep the batch\n",

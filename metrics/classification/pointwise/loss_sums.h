@@ -3,7 +3,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/inputs/multiclass_inputs.h"
 #include "tally/metrics/classification/inputs/value_checks.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/state/fields.h"
 
@@ -161,37 +161,29 @@ ElementLosses element_losses(const BinaryBatch& batch, const at::Tensor& preds,
   return {losses(preds), kept_weights(kept, weight), elements.target};
 }
 
-/// The sum of the losses of elements that all count, several at once. False,
-/// and nothing is done, if there are others: with NaN, or with values that the
-/// batch refuses. REQUIRES: as above, and nothing that is ignored.
+/// The sum of the losses of elements that all count, several at once. Nothing
+/// if there are others: with NaN, or with values that the batch refuses.
+/// REQUIRES: as above, and nothing that is ignored.
 template <class Plain>
-bool add_usual_losses(const BinaryBatch& batch, const Plain& plain,
-                      double& sum) {
-  constexpr std::int64_t kSums = 4;
+std::optional<double> sum_usual_losses(const BinaryBatch& batch,
+                                       const Plain& plain) {
   const bool checks_range = batch.checks_range();
-  const std::int64_t size = batch.size();
-  return visit_elements(batch, [&](const auto* scores, const auto* targets) {
+  const auto sum_of = [&](const auto* scores,
+                          const auto* targets) -> std::optional<double> {
     bool are_usual = true;
-    for (std::int64_t i = 0; i < size; ++i) {
-      const auto score = scores[i];
-      const bool is_number = score == score;
-      const bool is_in_range = (score >= 0) & (score <= 1);
+    for (std::int64_t i = 0; i < batch.size(); ++i) {
+      const bool is_number = scores[i] == scores[i];
+      const bool is_in_range = (scores[i] >= 0) & (scores[i] <= 1);
       are_usual &= ((targets[i] == 0) | (targets[i] == 1)) & is_number &
                    (is_in_range | !checks_range);
     }
-    if (!are_usual) return false;
-    std::array<double, kSums> sums{};
-    const auto loss = [&](std::int64_t i) {
+    if (!are_usual) return std::nullopt;
+    const double sum = sum_terms(batch.size(), [&](std::int64_t i) {
       return plain(static_cast<double>(scores[i]), targets[i] == 1);
-    };
-    std::int64_t i = 0;
-    for (; i + kSums <= size; i += kSums) {
-      for (std::int64_t k = 0; k < kSums; ++k) sums[k] += loss(i + k);
-    }
-    for (; i < size; ++i) sums[0] += loss(i);
-    sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    return !std::isnan(sum);
-  });
+    });
+    return std::isnan(sum) ? std::nullopt : std::optional(sum);
+  };
+  return visit_elements(batch, sum_of);
 }
 
 /// The losses of binary scores: `plain(score, is_one)` for numbers, or
@@ -208,12 +200,13 @@ WeightedSum sum_binary_losses(const BinaryRules& rules, const at::Tensor& preds,
   all.nan_policy = NanPolicy::kPropagate;
   const BinaryBatch batch(all, preds.detach(), target);
   if (are_plain(preds, target, weight)) {
+    if (!weight.defined() && !rules.ignore_index) {
+      if (const auto usual = sum_usual_losses(batch, plain)) {
+        return {*usual, static_cast<double>(batch.size())};
+      }
+    }
     double sum = 0;
     double total = 0;
-    if (!weight.defined() && !rules.ignore_index &&
-        add_usual_losses(batch, plain, sum)) {
-      return {sum, static_cast<double>(batch.size())};
-    }
     for_each_element_loss(
         batch, weight, rules.nan_policy, plain,
         [&](std::int64_t, double loss, double own_weight, bool) {
