@@ -223,6 +223,7 @@ set(TALLY_METRICS_HEADERS
     metrics/common/option_words.h
     metrics/common/ordered_bits.h
     metrics/common/pair_kernels.h
+    metrics/common/plain_values.h
     metrics/common/scratch.h
     metrics/compositional.h
     metrics/core/accumulation.h
