@@ -104,7 +104,8 @@ RowAgreement agree_on_rows(const Call& call,
   return {RankRows(std::move(rows)), agreement.sequence, agreement.any_graph};
 }
 
-Untouched::Untouched(std::vector<at::Tensor> tensors) {
+Untouched::Untouched(bool has_backward, at::TensorList tensors) {
+  if (!has_backward) return;
   for (const at::Tensor& tensor : tensors) {
     // Its graph would hold on to itself.
     tensors_.emplace_back(tensor.detach());

@@ -48,11 +48,11 @@ struct RowOffer {
 RowAgreement agree_on_rows(const sync::Call& call,
                            c10::function_ref<RowOffer()> prepare);
 
-/// Tensors that must not be modified before a backward pass; detects it if they
-/// are.
+/// Tensors that must not be modified before a backward pass, if there is one to
+/// come; detects it if they are.
 class Untouched {
  public:
-  explicit Untouched(std::vector<at::Tensor> tensors);
+  Untouched(bool has_backward, at::TensorList tensors);
   void check(const sync::Call& call) const;
 
  private:

@@ -112,7 +112,7 @@ at::Tensor working_copy(const at::Tensor& features) {
   // Of most, nothing else is to be done.
   if (features.scalar_type() == dtype && features.is_contiguous() &&
       !features.is_conj() && !features.is_neg()) {
-    return features.detach();
+    return sync::has_graph(features) ? features.detach() : features;
   }
   return sync::plain(features).to(dtype);
 }

@@ -152,8 +152,8 @@ class TiledClipLoss {
                 const RowAgreement& agreement)
       : options_(options),
         inputs_(std::move(inputs)),
-        untouched_({inputs_.image, inputs_.text}),
-        backward_(call.backward(agreement.sequence)),
+        untouched_(agreement.any_graph, {inputs_.image, inputs_.text}),
+        sequence_(agreement.sequence),
         problem_{std::move(call),
                  agreement.rows,
                  internal::working_copy(inputs_.image),
@@ -173,8 +173,9 @@ class TiledClipLoss {
 
   std::vector<at::Tensor> backward(const at::Tensor& gradient) {
     const internal::AutocastOff autocast_off;
+    const Call call = problem_.call.backward(sequence_);
     const std::vector<double> arriving =
-        internal::agree_on_gradients(backward_, gradient, untouched_);
+        internal::agree_on_gradients(call, gradient, untouched_);
     const double own = arriving[problem_.call.rank()];
     double sum = 0;
     for (const double of_rank : arriving) sum += of_rank;
@@ -187,14 +188,14 @@ class TiledClipLoss {
       weights.push_back(internal::mean(weight, entropies(problem_.rows)));
     }
     internal::SoftmaxGradients result =
-        sync::or_give_up(*backward_.communicator, [&] {
+        sync::or_give_up(*call.communicator, [&] {
           auto gradients =
               internal::softmax_backward(problem_, state_, weights);
           if (!options_.gather_with_grad()) {
             gradients.a.mul_(own);
             gradients.b.mul_(own);
             gradients.scale =
-                own * internal::sum_over_ranks(backward_, gradients.scale);
+                own * internal::sum_over_ranks(call, gradients.scale);
           }
           return gradients;
         });
@@ -219,7 +220,7 @@ class TiledClipLoss {
   ClipLossOptions options_;
   ClipInputs inputs_;
   internal::Untouched untouched_;
-  Call backward_;
+  std::int64_t sequence_;
   internal::SoftmaxProblem problem_;
   internal::SoftmaxState state_;
 };

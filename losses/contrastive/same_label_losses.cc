@@ -38,8 +38,8 @@ class TiledSameLabel {
   TiledSameLabel(Call call, const RowAgreement& agreement,
                  const SameLabelInputs& inputs)
       : z_(inputs.z),
-        untouched_({inputs.z}),
-        backward_(call.backward(agreement.sequence)),
+        untouched_(agreement.any_graph, {inputs.z}),
+        sequence_(agreement.sequence),
         problem_{std::move(call),
                  agreement.rows,
                  working_copy(inputs.z),
@@ -59,11 +59,11 @@ class TiledSameLabel {
   std::vector<at::Tensor> backward(const at::Tensor& gradient) {
     const AutocastOff autocast_off;
     double sum = 0;
-    for (const double arriving :
-         agree_on_gradients(backward_, gradient, untouched_)) {
+    for (const double arriving : agree_on_gradients(
+             problem_.call.backward(sequence_), gradient, untouched_)) {
       sum += arriving;
     }
-    return sync::or_give_up(*backward_.communicator, [&] {
+    return sync::or_give_up(*problem_.call.communicator, [&] {
       return std::vector<at::Tensor>{
           same_label_backward(problem_, state_, mean(sum, rows_))
               .to(z_.scalar_type())};
@@ -73,7 +73,7 @@ class TiledSameLabel {
  private:
   at::Tensor z_;
   Untouched untouched_;
-  Call backward_;
+  std::int64_t sequence_;
   SameLabelProblem problem_;
   SameLabelState state_;
   double rows_ = 0;

@@ -179,8 +179,8 @@ class TiledSigLipLoss {
  public:
   TiledSigLipLoss(Call call, SigLipInputs inputs, const RowAgreement& agreement)
       : inputs_(std::move(inputs)),
-        untouched_({inputs_.image, inputs_.text}),
-        backward_(call.backward(agreement.sequence)),
+        untouched_(agreement.any_graph, {inputs_.image, inputs_.text}),
+        sequence_(agreement.sequence),
         problem_{std::move(call),
                  agreement.rows,
                  internal::working_copy(inputs_.image),
@@ -200,8 +200,8 @@ class TiledSigLipLoss {
   std::vector<at::Tensor> backward(const at::Tensor& gradient) {
     const internal::AutocastOff autocast_off;
     double sum = 0;
-    for (const double arriving :
-         internal::agree_on_gradients(backward_, gradient, untouched_)) {
+    for (const double arriving : internal::agree_on_gradients(
+             problem_.call.backward(sequence_), gradient, untouched_)) {
       sum += arriving;
     }
     // They are used up; another backward pass computes them again.
@@ -235,7 +235,7 @@ class TiledSigLipLoss {
 
   SigLipInputs inputs_;
   internal::Untouched untouched_;
-  Call backward_;
+  std::int64_t sequence_;
   internal::SigmoidProblem problem_;
   std::optional<internal::SigmoidResult> gradients_;
 };

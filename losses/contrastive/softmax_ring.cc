@@ -56,8 +56,9 @@ class SoftmaxForward {
         row_max_(padded_array(count_, kLowest<T>, options_)),
         row_sum_(count_, 0),
         pairs_(count_, 0),
-        panel_max_(at::empty({threads_, kTileColumns + kPadding}, options_)),
-        panel_sum_(at::empty(panel_max_.sizes(), options_.dtype(at::kDouble))) {
+        stride_(std::min(problem.rows.most(), kTileColumns) + kPadding),
+        panel_max_(threads_ * stride_),
+        panel_sum_(threads_ * stride_) {
     const auto products = problem.rows.total() * count_;
     keep_ =
         products * static_cast<std::int64_t>(sizeof(T)) <= problem.budget_bytes;
@@ -95,15 +96,13 @@ class SoftmaxForward {
     if (count_ == 0) return;
     double* const max = statistics.mutable_data_ptr<double>();
     double* const sum = max + statistics.size(1);
-    for_each_range(block.rows, kTileColumns,
-                   [&](std::int64_t first, std::int64_t width) {
-                     std::fill_n(panel_max_.template mutable_data_ptr<T>(),
-                                 panel_max_.numel(), kLowest<T>);
-                     std::fill_n(panel_sum_.mutable_data_ptr<double>(),
-                                 panel_sum_.numel(), 0.0);
-                     panel(block, rows_of(columns, first, width), first);
-                     merge_panel(max + first, sum + first, width);
-                   });
+    for_each_range(
+        block.rows, kTileColumns, [&](std::int64_t first, std::int64_t width) {
+          std::fill(panel_max_.begin(), panel_max_.end(), kLowest<T>);
+          std::fill(panel_sum_.begin(), panel_sum_.end(), 0.0);
+          panel(block, rows_of(columns, first, width), first);
+          merge_panel(max + first, sum + first, width);
+        });
   }
 
   void panel(const Block& block, const at::Tensor& columns,
@@ -134,17 +133,14 @@ class SoftmaxForward {
                      std::int64_t pair, std::int64_t width) {
     T* const row_max = row_max_.mutable_data_ptr<T>() + first;
     double* const row_sum = row_sum_.data() + first;
-    T* const panel_max = panel_max_.mutable_data_ptr<T>();
-    double* const panel_sum = panel_sum_.mutable_data_ptr<double>();
-    const std::int64_t stride = panel_max_.size(1);
     for_each_stripe(
         rows, [&](std::int64_t begin, std::int64_t size, int thread) {
           const Tile<const T> tile{q + begin * width, size, width,
                                    static_cast<T>(std::abs(problem_.scale)),
                                    pair + begin};
           add_to_statistics(tile, row_max + begin, row_sum + begin,
-                            panel_max + thread * stride,
-                            panel_sum + thread * stride);
+                            panel_max_.data() + thread * stride_,
+                            panel_sum_.data() + thread * stride_);
         });
   }
 
@@ -158,13 +154,10 @@ class SoftmaxForward {
   }
 
   void merge_panel(double* max, double* sum, std::int64_t width) const {
-    const T* const panel_max = panel_max_.const_data_ptr<T>();
-    const double* const panel_sum = panel_sum_.const_data_ptr<double>();
-    for (std::int64_t t = 0; t < threads_; ++t) {
-      const std::int64_t start = t * panel_max_.size(1);
+    for (std::int64_t start = 0; start < threads_ * stride_; start += stride_) {
       for (std::int64_t j = 0; j < width; ++j) {
-        merge(std::abs(problem_.scale), max[j], sum[j], panel_max[start + j],
-              panel_sum[start + j]);
+        merge(std::abs(problem_.scale), max[j], sum[j], panel_max_[start + j],
+              panel_sum_[start + j]);
       }
     }
   }
@@ -174,6 +167,10 @@ class SoftmaxForward {
     const double* const column_sum = column_max + statistics.size(1);
     state_.columns.max = padded_array(count_, 0, options_);
     state_.rows.max = row_max_;
+    for (SoftmaxSide* const side : {&state_.rows, &state_.columns}) {
+      side->wrong.reserve(count_);
+      side->factor.reserve(count_);
+    }
     const T* const row_max = row_max_.const_data_ptr<T>();
     T* const narrow = state_.columns.max.mutable_data_ptr<T>();
     for (std::int64_t i = 0; i < count_; ++i) {
@@ -211,7 +208,10 @@ class SoftmaxForward {
   at::Tensor rows_;
   at::Tensor row_max_;
   std::vector<double> row_sum_, pairs_;
-  at::Tensor panel_max_, panel_sum_;  // of each thread
+  // Of each thread.
+  std::int64_t stride_;
+  std::vector<T> panel_max_;
+  std::vector<double> panel_sum_;
   SoftmaxState state_;
 };
 

@@ -159,7 +159,7 @@ at::Tensor soft_counts(const Call& call, const SoftCountsInput& input) {
   }
   const at::Tensor counts = plain_soft_counts(call.asker, input);
   if (!sync::has_graph(input.preds)) return counts;
-  const Untouched inputs({input.preds, input.target});
+  const Untouched inputs(true, {input.preds, input.target});
   return sync::attach(
       input.preds, counts, [call, input, inputs](const at::Tensor& gradient) {
         const AutocastOff as_written;
