@@ -3,6 +3,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "tally/state/sole_owner.h"
@@ -53,7 +54,14 @@ T merge_plain(const T& a, const T& b, Merge rule) {
     case Merge::kMax:
       return max(a, b);
     default:
-      return a + b;
+      if constexpr (std::is_integral_v<T>) {
+        // Counts that a forged state claims wrap.
+        using Unsigned = std::make_unsigned_t<T>;
+        return static_cast<T>(static_cast<Unsigned>(a) +
+                              static_cast<Unsigned>(b));
+      } else {
+        return a + b;
+      }
   }
 }
 

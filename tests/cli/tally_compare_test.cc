@@ -105,8 +105,8 @@ TEST_F(TallyCompareTest, EvaluatesAsWithoutReplicates) {
                             "preds=a,target=target", "--format", "json"}));
   EXPECT_EQ(with.output, without.output);
   const Json json = comparisons(file, file);
-  for (const auto& [name, value] :
-       Json::parse(with.output)["metrics"].items()) {
+  const Json values = Json::parse(with.output)["metrics"];
+  for (const auto& [name, value] : values.items()) {
     EXPECT_EQ(json[name]["first"], value);
     EXPECT_EQ(json[name]["p_value"], 1);
   }
