@@ -21,9 +21,10 @@ using ::testing::HasSubstr;
 using Json = nlohmann::json;
 using Polygons = std::vector<RunLengthMask::Polygon>;
 
-Json masks() {
-  std::ifstream file("tests/reference/data/detection/masks.json");
-  return Json::parse(file);
+const Json& masks() {
+  static const Json json =
+      Json::parse(std::ifstream("tests/reference/data/detection/masks.json"));
+  return json;
 }
 
 TEST(RunLengthMaskTest, PolygonsHaveThePixelsOfPycocotools) {
