@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -82,19 +83,33 @@ double deciding_units(const MetricSampling& sampling,
   return sum == deciding ? count : all;
 }
 
-// What units have alone, if the value is their mean: checked by that of some.
-std::vector<double> alone_of(const Metric& metric, std::size_t element,
-                             const UnitValues& values, const UnitBasis& basis,
-                             const std::vector<AnyState>& states) {
-  std::vector<double> alone =
-      alone_by_mean(values.value, values.without, basis);
-  const std::size_t count = alone.size();
+// What some of several units have alone. None where that is another number of
+// values than `elements`, those of all units.
+std::map<std::size_t, std::vector<double>> some_alone(
+    const Metric& metric, const std::vector<AnyState>& states,
+    std::size_t elements) {
+  std::map<std::size_t, std::vector<double>> some;
+  const std::size_t count = states.size();
+  if (count < 2) return {};
   for (const std::size_t k :
        {std::size_t{0}, count / 3, 2 * count / 3, count - 1}) {
+    some[k] = flat_result(metric, states[k]).values;
+    if (some[k].size() != elements) return {};
+  }
+  return some;
+}
+
+// What units have alone, if the value is their mean: checked by that of some.
+std::vector<double> alone_of(
+    std::size_t element, const UnitValues& values, const UnitBasis& basis,
+    const std::map<std::size_t, std::vector<double>>& some) {
+  if (some.empty()) return {};
+  std::vector<double> alone =
+      alone_by_mean(values.value, values.without, basis);
+  for (const auto& [k, own] : some) {
     constexpr double kRounding = 1e-7;
-    const double checked = flat_result(metric, states[k]).values[element];
-    if (!(std::abs(checked - alone[k]) <=
-          kRounding * std::max(1.0, std::abs(checked)))) {
+    if (!(std::abs(own[element] - alone[k]) <=
+          kRounding * std::max(1.0, std::abs(own[element])))) {
       return {};
     }
   }
@@ -332,11 +347,12 @@ DrawnUnits UnitEngine::units_of(const AnyState& state,
     drawn.basis.deciding_units =
         deciding_units(sampling_, counted, drawn.basis.deciding);
   }
+  const auto some = some_alone(*metric_, counted, drawn.elements.size());
   for (std::size_t v = 0; v < drawn.elements.size(); ++v) {
     UnitValues& own = drawn.elements[v];
     own.value = drawn.value.values[v];
-    if (counted.size() > 1 && own.value == own.value) {
-      own.alone = alone_of(*metric_, v, own, drawn.basis, counted);
+    if (own.value == own.value) {
+      own.alone = alone_of(v, own, drawn.basis, some);
     }
   }
   return drawn;
