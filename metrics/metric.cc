@@ -3,8 +3,11 @@
 #include <c10/util/Type.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
 #include <string_view>
+#include <type_traits>
 
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/core/spec_text.h"
@@ -18,12 +21,33 @@ namespace tally {
 
 namespace {
 
+template <std::size_t kBytes>
+using BitsOf = std::conditional_t<
+    kBytes == 8, std::uint64_t,
+    std::conditional_t<kBytes == 4, std::uint32_t, std::uint16_t>>;
+
+// As bits, such a NaN is above -infinity. Without a branch for each number, as
+// results may have millions.
 template <class T>
 bool any_signed_nan(const at::Tensor& value) {
-  const T* const data = value.const_data_ptr<T>();
-  return std::any_of(data, data + value.numel(), [](T number) {
-    return std::isnan(number) && std::signbit(number);
-  });
+  using Bits = BitsOf<sizeof(T)>;
+  const auto bits_of = [](const T* number) {
+    Bits bits;
+    std::memcpy(&bits, number, sizeof(bits));
+    return bits;
+  };
+  constexpr std::int64_t kBlock = 256;
+  const T lowest = -std::numeric_limits<T>::infinity();
+  const Bits last = bits_of(&lowest);
+  const T* data = value.const_data_ptr<T>();
+  const T* const end = data + value.numel();
+  for (; end - data >= kBlock; data += kBlock) {
+    Bits any = 0;
+    for (std::int64_t i = 0; i < kBlock; ++i) any |= bits_of(data + i) > last;
+    if (any != 0) return true;
+  }
+  return std::any_of(data, end,
+                     [&](const T& number) { return bits_of(&number) > last; });
 }
 
 // 0 / 0 has a sign on x86, with which NaN is printed.

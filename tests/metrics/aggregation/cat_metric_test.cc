@@ -1,11 +1,13 @@
 #include "tally/metrics/aggregation/cat_metric.h"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "tally/tests/testing/metric_harness.h"
@@ -76,6 +78,22 @@ TEST(CatMetricTest, LeavesOutRowsWithANan) {
   CatMetric ignoring(NanStrategy::kIgnore);
   ignoring.update(kNaN);
   EXPECT_EQ(ignoring.compute().sizes(), at::IntArrayRef{0});
+}
+
+TEST(CatMetricTest, NoNanHasASign) {
+  for (const auto dtype : {at::kHalf, at::kBFloat16, at::kFloat, at::kDouble}) {
+    for (const std::int64_t place : {0, 255, 256, 599}) {
+      at::Tensor rows = at::full({600}, -INFINITY, dtype);
+      rows[place] = std::copysign(NAN, -1);
+      ASSERT_TRUE(rows.signbit()[place].item<bool>());
+      CatMetric metric(NanStrategy::kDisable);
+      metric.update(rows);
+      const at::Tensor value = metric.compute();
+      EXPECT_TRUE(value[place].isnan().item<bool>());
+      EXPECT_FALSE(value.signbit()[place].item<bool>()) << dtype << place;
+      EXPECT_EQ(value.signbit().sum().item<std::int64_t>(), 599);
+    }
+  }
 }
 
 TEST(CatMetricTest, ResultWithAGraphIsNotTheCallersTensor) {
