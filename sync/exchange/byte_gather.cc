@@ -1,10 +1,12 @@
 #include "tally/sync/exchange/byte_gather.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/set.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "tally/sync/autograd.h"
@@ -85,6 +87,19 @@ Transfer ByteGather::start(Communicator& communicator, Timeout timeout) {
 
 at::Tensor ByteGather::take() {
   return block_ > 0 ? std::move(all_) : all_.narrow(0, 0, sum(bytes_));
+}
+
+at::Tensor ByteGather::take_as(at::ScalarType dtype, at::IntArrayRef sizes) {
+  if (!all_.is_cpu()) return take().view(dtype).view(sizes);
+  at::Tensor whole = at::empty({0}, all_.options().dtype(dtype));
+  whole.set_(std::exchange(all_, at::Tensor()).storage(), 0, sizes);
+  // Gloo's thread lets go of what it received a moment after it says that it
+  // has: whoever returned it before would make a copy.
+  constexpr int kMostYields = 100;
+  for (int i = 0; i < kMostYields && whole.storage().use_count() > 1; ++i) {
+    std::this_thread::yield();
+  }
+  return whole;
 }
 
 std::int64_t ByteGather::begin(int rank) const {

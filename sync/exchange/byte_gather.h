@@ -32,6 +32,8 @@ class ByteGather {
   Transfer start(Communicator& communicator, Timeout timeout);
   /// The bytes of all ranks, once the transfer has arrived.
   at::Tensor take();
+  /// The same as a tensor, which on the CPU is no view and has no other owner.
+  at::Tensor take_as(at::ScalarType dtype, at::IntArrayRef sizes);
   /// Where those of a rank begin.
   std::int64_t begin(int rank) const;
 

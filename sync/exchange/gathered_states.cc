@@ -334,7 +334,11 @@ void GatheredStates::move_large(Communicator& communicator, Timeout timeout) {
     try {
       if (large.gather) {
         large.gather->start(communicator, timeout).wait();
-        large.whole = large.gather->take();
+        std::vector<std::int64_t> sizes = large.sizes;
+        sizes.insert(sizes.begin(),
+                     std::accumulate(large.rows.begin(), large.rows.end(),
+                                     std::int64_t{0}));
+        large.whole = large.gather->take_as(large.dtype, sizes);
       } else {
         communicator.all_reduce(large.whole, ReduceOp::kSum, timeout);
       }
@@ -351,12 +355,7 @@ void GatheredStates::move_large(Communicator& communicator, Timeout timeout) {
 
 // With the few of ranks that did not leave them out.
 at::Tensor GatheredStates::all_rows(Large& large) const {
-  std::vector<std::int64_t> sizes = large.sizes;
-  sizes.insert(
-      sizes.begin(),
-      std::accumulate(large.rows.begin(), large.rows.end(), std::int64_t{0}));
-  const at::Tensor whole =
-      std::exchange(large.whole, at::Tensor()).view(large.dtype).view(sizes);
+  const at::Tensor whole = std::exchange(large.whole, at::Tensor());
   std::vector<at::Tensor> parts;
   std::int64_t begin = 0;
   bool any_few = false;

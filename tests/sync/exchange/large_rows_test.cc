@@ -53,6 +53,8 @@ std::int64_t collectives_of(const std::vector<std::int64_t>& counts) {
     }
     EXPECT_TRUE(merged.rows.tensor().equal(at::cat(expected)));
     EXPECT_EQ(merged.sum.value(), ranks->size());
+    // A result that is a view would be copied on its way out.
+    EXPECT_FALSE(merged.rows.tensor().is_view());
     // What the rank had is not what the result is made of.
     if (count > 0) {
       merged.rows.tensor().zero_();
