@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "tally/tests/testing/metric_harness.h"
 
@@ -81,10 +82,15 @@ TEST(CatMetricTest, LeavesOutRowsWithANan) {
 }
 
 TEST(CatMetricTest, NoNanHasASign) {
-  for (const auto dtype : {at::kHalf, at::kBFloat16, at::kFloat, at::kDouble}) {
+  const std::pair<at::ScalarType, at::ScalarType> kinds[] = {
+      {at::kHalf, at::kShort},
+      {at::kBFloat16, at::kShort},
+      {at::kFloat, at::kInt},
+      {at::kDouble, at::kLong}};
+  for (const auto& [dtype, bits] : kinds) {
     for (const std::int64_t place : {0, 255, 256, 599}) {
-      at::Tensor rows = at::full({600}, -INFINITY, dtype);
-      rows[place] = std::copysign(NAN, -1);
+      const at::Tensor rows = at::full({600}, -INFINITY, dtype);
+      rows.view(bits)[place] = -1;
       ASSERT_TRUE(rows.signbit()[place].item<bool>());
       CatMetric metric(NanStrategy::kDisable);
       metric.update(rows);
