@@ -27,7 +27,7 @@ void read_arguments(std::string_view bytes) {
     require(!evaluates || arguments.metrics.empty() != arguments.config.empty(),
             "there is one list of metrics");
     const int kinds = !arguments.inputs.empty() + !arguments.csv.empty() +
-                      !arguments.coco.empty();
+                      !arguments.coco.empty() + !arguments.sets.empty();
     require(!evaluates || kinds == 1, "there is one kind of input");
   } catch (const c10::ValueError&) {
   }
