@@ -677,6 +677,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/row_metric.cc
     metrics/intervals/row_sums.cc
     metrics/intervals/row_units.cc
+    metrics/intervals/unit_columns.cc
     metrics/intervals/unit_engine.cc
     metrics/intervals/unit_states.cc
     metrics/intervals/unit_statistics.cc

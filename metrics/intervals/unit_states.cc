@@ -1,10 +1,6 @@
 #include "tally/metrics/intervals/unit_states.h"
 
-#include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/tensor.h>
-#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <map>
@@ -15,113 +11,6 @@
 #include "tally/metrics/resampling/philox.h"
 
 namespace tally::internal::intervals {
-namespace {
-
-constexpr const char* kOwner = "units";
-
-void append(Rows& rows, const at::Tensor& more) {
-  if (more.numel() == 0 && more.dim() == 1) return;
-  const Rows added(more);
-  rows.check_append(added, kOwner, "part");
-  rows.reserve_for(added);
-  rows.append(added);
-}
-
-// A state may be on another device.
-at::Tensor on_cpu(const Rows& rows) { return rows.tensor().cpu().contiguous(); }
-
-// Those of a field of some parts.
-struct Gathered {
-  std::vector<at::Tensor> values;
-  std::vector<std::int64_t> ints;
-  std::vector<double> numbers;
-  std::vector<std::int64_t> lengths;
-
-  void add(const Field& field) {
-    switch (field.kind) {
-      case Field::Kind::kInt:
-        ints.push_back(field.as_int());
-        return;
-      case Field::Kind::kNumber:
-        numbers.push_back(field.as_number().value());
-        return;
-      case Field::Kind::kRows: {
-        const Rows& rows = field.as_rows();
-        lengths.push_back(rows.size());
-        if (rows.size() > 0) values.push_back(rows.tensor().detach());
-        return;
-      }
-      default:
-        break;
-    }
-    const at::Tensor& tensor = field.as_tensor();
-    if (!tensor.defined()) {
-      lengths.push_back(-1);
-      return;
-    }
-    lengths.push_back(tensor.dim());
-    lengths.insert(lengths.end(), tensor.sizes().begin(), tensor.sizes().end());
-    values.push_back(tensor.detach().reshape(-1));
-  }
-};
-
-const std::int64_t* integers(const at::Tensor& tensor) {
-  return tensor.const_data_ptr<std::int64_t>();
-}
-
-// Reads the parts of a column in turn.
-class ColumnReader {
- public:
-  ColumnReader(const Rows& values, const Rows& lengths)
-      : values_(values.defined() ? values.tensor() : at::Tensor()),
-        lengths_(lengths.defined() ? on_cpu(lengths) : at::Tensor()) {}
-
-  void read(const Field& into) {
-    switch (into.kind) {
-      case Field::Kind::kInt:
-        into.as_int() = values_on_cpu<std::int64_t>()[value_++];
-        return;
-      case Field::Kind::kNumber:
-        into.as_number() = Number(values_on_cpu<double>()[value_++]);
-        return;
-      case Field::Kind::kRows: {
-        const std::int64_t rows = integers(lengths_)[length_++];
-        if (rows > 0) into.as_rows() = Rows(take(rows));
-        return;
-      }
-      default:
-        break;
-    }
-    const std::int64_t dims = integers(lengths_)[length_++];
-    if (dims < 0) return;
-    const at::IntArrayRef sizes(integers(lengths_) + length_,
-                                static_cast<std::size_t>(dims));
-    length_ += dims;
-    into.as_tensor() = take(c10::multiply_integers(sizes)).reshape(sizes);
-  }
-
- private:
-  at::Tensor take(std::int64_t count) {
-    // Without elements at all, their dtype is not known.
-    if (!values_.defined()) return at::empty({count}, at::kDouble);
-    at::Tensor own = values_.narrow(0, value_, count).clone();
-    value_ += count;
-    return own;
-  }
-  template <class T>
-  const T* values_on_cpu() {
-    if (!values_.is_cpu()) values_ = values_.cpu();
-    return values_.const_data_ptr<T>();
-  }
-
-  at::Tensor values_;
-  at::Tensor lengths_;
-  std::int64_t value_ = 0;
-  std::int64_t length_ = 0;
-};
-
-}  // namespace
-
 bool keeps_rows(const AnyState& state) {
   if (!merges_by_field(state) || compacts(state)) return false;
   for (const Field& field : state.fields()) {
@@ -159,11 +48,11 @@ void UnitStates::append_heads(const std::vector<std::int64_t>& ids,
                               const std::vector<double>& sizes,
                               const std::vector<double>& rows,
                               bool are_blocks) {
-  append(ids_, tensor_of(ids));
-  append(are_blocks_, at::full({static_cast<std::int64_t>(ids.size())},
-                               are_blocks ? 1 : 0, at::kByte));
-  append(sizes_, tensor_of(sizes));
-  append(rows_, tensor_of(rows));
+  append_part(ids_, tensor_of(ids));
+  append_part(are_blocks_, at::full({static_cast<std::int64_t>(ids.size())},
+                                    are_blocks ? 1 : 0, at::kByte));
+  append_part(sizes_, tensor_of(sizes));
+  append_part(rows_, tensor_of(rows));
 }
 
 void UnitStates::add(const std::vector<UnitState>& parts, bool are_blocks) {
@@ -171,24 +60,18 @@ void UnitStates::add(const std::vector<UnitState>& parts, bool are_blocks) {
   std::vector<std::int64_t> ids;
   std::vector<double> sizes;
   std::vector<double> rows;
-  std::vector<Gathered> gathered(columns_.size());
+  std::vector<ColumnWriter> writers(columns_.size());
   for (const UnitState& part : parts) {
     ids.push_back(part.id);
     sizes.push_back(part.size);
     rows.push_back(part.rows);
     std::size_t column = 0;
     for (const Field& field : part.state.fields()) {
-      if (is_data(field)) gathered[column++].add(field);
+      if (is_data(field)) writers[column++].add(field);
     }
   }
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    Gathered& own = gathered[c];
-    if (!own.ints.empty()) append(columns_[c].values, tensor_of(own.ints));
-    if (!own.numbers.empty()) {
-      append(columns_[c].values, tensor_of(own.numbers));
-    }
-    if (!own.values.empty()) append(columns_[c].values, at::cat(own.values));
-    append(columns_[c].lengths, tensor_of(own.lengths));
+    writers[c].append_to(columns_[c]);
   }
   append_heads(ids, sizes, rows, are_blocks);
 }
@@ -201,18 +84,18 @@ void UnitStates::add_rows(const AnyState& state,
   std::size_t c = 0;
   for (const Field& field : state.fields()) {
     if (!is_data(field)) continue;
-    Column& column = columns_[c++];
+    UnitColumn& column = columns_[c++];
     if (field.kind != Field::Kind::kRows) {
       // The size of something, which all parts share.
-      Gathered own;
+      ColumnWriter own;
       for (std::size_t i = 0; i < ids.size(); ++i) own.add(field);
-      append(column.values, tensor_of(own.ints));
+      own.append_to(column);
     } else if (field.as_rows().size() == 0) {
-      append(column.lengths,
-             tensor_of(std::vector<std::int64_t>(ids.size(), 0)));
+      append_part(column.lengths,
+                  tensor_of(std::vector<std::int64_t>(ids.size(), 0)));
     } else {
-      append(column.values, field.as_rows().tensor().detach());
-      append(column.lengths, tensor_of(lengths));
+      append_part(column.values, field.as_rows().tensor().detach());
+      append_part(column.lengths, tensor_of(lengths));
     }
   }
   append_heads(ids, sizes, sizes, are_blocks);
@@ -225,9 +108,20 @@ void UnitStates::add_notes(const AnyState& state) {
   }
 }
 
+void UnitStates::check() const {
+  for (const Rows* head : {&ids_, &are_blocks_, &sizes_, &rows_}) {
+    check_numbers(*head, ids_.size());
+  }
+  std::size_t c = 0;
+  for (const Field& field : identity_->fields()) {
+    if (is_data(field)) columns_[c++].check(field.kind, ids_.size());
+  }
+}
+
 UnitStateList UnitStates::units() const {
   UnitStateList list;
   if (ids_.size() == 0) return list;
+  check();
   const at::Tensor ids = on_cpu(ids_);
   const at::Tensor kinds = on_cpu(are_blocks_);
   const at::Tensor sizes = on_cpu(sizes_);
@@ -251,8 +145,8 @@ UnitStateList UnitStates::units() const {
     return list;
   }
   std::vector<ColumnReader> readers;
-  for (const Column& column : columns_) {
-    readers.emplace_back(column.values, column.lengths);
+  for (const UnitColumn& column : columns_) {
+    readers.emplace_back(column);
   }
   std::map<std::int64_t, UnitState> units;
   for (std::size_t i = 0; i < count; ++i) {
@@ -270,7 +164,7 @@ UnitStateList UnitStates::units() const {
       unit.id = own;
       unit.state = std::move(state);
     } else {
-      merge(unit.state, std::move(state), kOwner);
+      merge(unit.state, std::move(state), "units");
     }
   }
   for (auto& [own, unit] : units) list.units.push_back(std::move(unit));
@@ -303,7 +197,7 @@ void UnitStates::gather_rows(const std::vector<std::int64_t>& owners,
   std::size_t c = 0;
   for (const Field& field : identity_->fields()) {
     if (!is_data(field)) continue;
-    const Column& column = columns_[c];
+    const UnitColumn& column = columns_[c];
     const at::Tensor numbers = field.kind == Field::Kind::kRows
                                    ? on_cpu(column.lengths)
                                    : on_cpu(column.values);
@@ -362,7 +256,7 @@ void UnitStates::fields(Fields& f) {
 
 std::int64_t UnitStates::stored() const {
   std::int64_t stored = ids_.size();
-  for (const Column& column : columns_) {
+  for (const UnitColumn& column : columns_) {
     stored = std::max(stored, column.values.size());
   }
   return stored;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/metrics/intervals/unit_columns.h"
 #include "tally/state/fields.h"
 #include "tally/state/state.h"
 
@@ -60,19 +61,15 @@ class UnitStates {
   /// Notes on rows, which are those of all units together.
   void add_notes(const AnyState& state);
 
+  /// Throws c10::ValueError for states that no parts have.
   UnitStateList units() const;
 
   void fields(Fields& f);
   void compact();
 
  private:
-  /// What a field of the metric's state has for each part: a number; the
-  /// elements and sizes of a tensor; rows and how many.
-  struct Column {
-    Rows values;
-    Rows lengths;  // int64: of rows; of tensors -1, or dimensions and sizes
-  };
-
+  /// Throws c10::ValueError for columns of another number of parts than ids.
+  void check() const;
   /// units() of a state that is rows, in one copy.
   void gather_rows(const std::vector<std::int64_t>& owners,
                    std::vector<UnitState>& units) const;
@@ -91,7 +88,7 @@ class UnitStates {
   Rows are_blocks_;  // uint8
   Rows sizes_;       // float64
   Rows rows_;        // float64
-  std::vector<Column> columns_;
+  std::vector<UnitColumn> columns_;
   std::vector<Note> notes_;
   std::int64_t least_stored_ = 0;  // what the last compact() left
 };
