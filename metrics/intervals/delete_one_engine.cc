@@ -7,6 +7,7 @@
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/curve_samples.h"
 #include "tally/metrics/intervals/make_engine.h"
+#include "tally/metrics/intervals/state_checks.h"
 #include "tally/metrics/intervals/unit_statistics.h"
 
 namespace tally::internal::intervals {
@@ -75,6 +76,10 @@ class DeleteOneEngine final : public IntervalEngine {
         kept.weights == nullptr
             ? at::Tensor()
             : kept.weights->tensor().to(at::kCPU, at::kDouble).contiguous();
+    check_state_sizes("targets", target, scores.sizes());
+    if (weights.defined()) {
+      check_state_sizes("weights", weights, scores.sizes());
+    }
     const auto* const weight =
         weights.defined() ? weights.const_data_ptr<double>() : nullptr;
     const auto* const score = scores.const_data_ptr<double>();

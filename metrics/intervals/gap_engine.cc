@@ -7,6 +7,7 @@
 #include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/make_engine.h"
+#include "tally/metrics/intervals/state_checks.h"
 #include "tally/metrics/intervals/unit_statistics.h"
 #include "tally/state/fields.h"
 #include "tally/state/state_parts.h"
@@ -42,7 +43,8 @@ struct SquaredGap {
 
 SquaredGap squared_gap(const at::Tensor& sums) {
   const at::Tensor own = sums.cpu().contiguous();
-  const std::int64_t n_bins = own.size(1);
+  const std::int64_t n_bins = own.size(-1);
+  check_state_sizes("gaps", own, {4, n_bins});
   const auto* const data = own.const_data_ptr<double>();
   double total = 0, all_squares = 0;
   for (std::int64_t b = 0; b < n_bins; ++b) {

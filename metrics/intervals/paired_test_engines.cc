@@ -16,6 +16,7 @@
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/paired_tests.h"
 #include "tally/metrics/intervals/row_matches.h"
+#include "tally/metrics/intervals/state_checks.h"
 #include "tally/metrics/sampling.h"
 
 namespace tally::internal::intervals {
@@ -82,6 +83,7 @@ struct PairedScores {
 /// Columns of the rows in an order that does not depend on theirs.
 std::array<at::Tensor, 3> sorted_columns(const at::Tensor& rows) {
   using Row = std::array<double, 3>;
+  check_state_sizes("rows", rows, {rows.size(0), 3});
   const auto* const data = rows.const_data_ptr<double>();
   std::vector<Row> sorted;
   for (std::int64_t i = 0; i < rows.size(0); ++i) {

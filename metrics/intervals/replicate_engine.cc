@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tally/metrics/core/sorted_rows.h"
+#include "tally/metrics/intervals/state_checks.h"
 #include "tally/metrics/intervals/weighted_sums.h"
 #include "tally/metrics/progress.h"
 #include "tally/state/state_parts.h"
@@ -95,12 +96,14 @@ std::vector<std::vector<double>> ReplicateEngine::replicates(
   const auto* const weights = sums.weights.const_data_ptr<double>();
   const RowSums writer(own);
   const std::int64_t count = options_.replicates();
+  check_state_sizes("weights", sums.weights, {count});
   std::vector<double> drawn(static_cast<std::size_t>(writer.width() * count));
   std::int64_t place = 0;
   for (std::size_t i = 0; i < writer.sizes().size(); ++i) {
     const std::int64_t size = writer.sizes()[i];
     if (size > 0 && sums.sums[i].defined()) {
       const at::Tensor all = sums.sums[i].contiguous();
+      check_state_sizes("replicates", all, {size, count});
       std::copy_n(all.const_data_ptr<double>(), size * count,
                   drawn.begin() + place * count);
     }

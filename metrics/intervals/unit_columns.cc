@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "tally/metrics/common/tensor_of.h"
+#include "tally/metrics/intervals/state_checks.h"
 
 namespace tally::internal::intervals {
 namespace {
@@ -58,8 +59,8 @@ void append_part(Rows& rows, const at::Tensor& more) {
 }
 
 void check_numbers(const Rows& numbers, std::int64_t parts) {
-  require(numbers.size() == parts &&
-          (parts == 0 || numbers.tensor().dim() == 1));
+  require(numbers.size() == parts);
+  if (parts > 0) check_state_sizes("numbers", numbers.tensor(), {parts});
 }
 
 void UnitColumn::check(Field::Kind kind, std::int64_t parts) const {

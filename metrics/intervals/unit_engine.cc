@@ -13,6 +13,7 @@
 #include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/intervals/row_sums.h"
 #include "tally/metrics/intervals/row_units.h"
+#include "tally/metrics/intervals/state_checks.h"
 #include "tally/metrics/progress.h"
 #include "tally/metrics/resampling/jackknife.h"
 #include "tally/state/state_parts.h"
@@ -211,6 +212,7 @@ std::vector<RowMatch> UnitEngine::matches_of(const AnyState& state,
   }
   const at::Tensor ids = rows.ids.tensor().cpu();
   const at::Tensor bits = rows.bits.tensor().cpu();
+  check_state_sizes("bits", bits, ids.sizes());
   const auto* const id = ids.const_data_ptr<std::int64_t>();
   const auto* const bit = bits.const_data_ptr<std::uint8_t>();
   std::vector<std::int64_t> order(static_cast<std::size_t>(ids.numel()));

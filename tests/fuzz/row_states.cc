@@ -1,5 +1,6 @@
 #include <ATen/ops/arange.h>
 
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -41,34 +42,55 @@ void read_saved(const std::string& given, const Make& make, const Add& add) {
   use([&] { copy.compute(); });
 }
 
-/// A method's number, for which there is an engine of its own.
+/// A metric and a method, of each kind that has an engine of its own.
+struct IntervalKind {
+  const char* metric;
+  IntervalMethod method = IntervalMethod::kAuto;
+  bool grouped = false;
+};
+constexpr IntervalKind kIntervals[] = {
+    {"BinaryAccuracy"},
+    {"BinaryAUROC"},
+    {"MeanSquaredError", IntervalMethod::kPoisson},
+    {"SpearmanCorrCoef", IntervalMethod::kJackknife},
+    {"BinaryF1Score"},
+    {"BinaryAUROC", IntervalMethod::kPoisson},
+    {"BinaryAUROC", IntervalMethod::kAuto, /*grouped=*/true},
+    {"BinaryAveragePrecision"},
+    {"MedianAbsoluteError"},
+    {"BinaryCalibrationError(norm=l2)"},
+    {"BinaryAccuracy", IntervalMethod::kJackknife},
+    {"MeanSquaredError", IntervalMethod::kJackknife, /*grouped=*/true},
+    {"PearsonCorrCoef", IntervalMethod::kJackknife},
+};
+
 IntervalMetric make_interval(unsigned char which) {
+  const IntervalKind& kind = kIntervals[which % std::size(kIntervals)];
   IntervalOptions options;
-  options.replicates(20);
-  switch (which % 4) {
-    case 0:
-      return IntervalMetric(make_metric("BinaryAccuracy"), options);
-    case 1:
-      return IntervalMetric(make_metric("BinaryAUROC"), options);
-    case 2:
-      return IntervalMetric(make_metric("MeanSquaredError"),
-                            options.method(IntervalMethod::kPoisson));
-    default:
-      return IntervalMetric(make_metric("SpearmanCorrCoef"),
-                            options.method(IntervalMethod::kJackknife));
-  }
+  options.replicates(20).method(kind.method).grouped(kind.grouped);
+  return IntervalMetric(make_metric(kind.metric), options);
 }
 
+struct ComparisonKind {
+  const char* metric;
+  ComparisonMethod method = ComparisonMethod::kAuto;
+  bool grouped = false;
+};
+constexpr ComparisonKind kComparisons[] = {
+    {"BinaryAccuracy"},
+    {"BinaryAUROC"},
+    {"MeanSquaredError"},
+    {"BinaryF1Score", ComparisonMethod::kJackknife},
+    {"MeanSquaredError", ComparisonMethod::kPoisson},
+    {"BinaryAccuracy", ComparisonMethod::kAuto, /*grouped=*/true},
+    {"BinaryAUROC", ComparisonMethod::kPoisson},
+};
+
 ModelComparison make_comparison(unsigned char which) {
+  const ComparisonKind& kind = kComparisons[which % std::size(kComparisons)];
   ModelComparisonOptions options;
-  switch (which % 3) {
-    case 0:
-      return ModelComparison(make_metric("BinaryAccuracy"), options);
-    case 1:
-      return ModelComparison(make_metric("BinaryAUROC"), options);
-    default:
-      return ModelComparison(make_metric("MeanSquaredError"), options);
-  }
+  options.replicates(20).method(kind.method).grouped(kind.grouped);
+  return ModelComparison(make_metric(kind.metric), options);
 }
 
 SampleIds ids() { return SampleIds(at::arange(12)); }
@@ -84,9 +106,10 @@ const at::Tensor& labels() {
 
 /// Seeds: which one, and the body of its checkpoint, empty and with rows.
 template <class Make, class Add>
-std::vector<std::string> seeds_of(int count, const Make& make, const Add& add) {
+std::vector<std::string> seeds_of(std::size_t count, const Make& make,
+                                  const Add& add) {
   std::vector<std::string> seeds;
-  for (int which = 0; which < count; ++which) {
+  for (std::size_t which = 0; which < count; ++which) {
     auto each = make(static_cast<unsigned char>(which));
     for (int rows = 0; rows < 2; ++rows) {
       seeds.push_back(static_cast<char>(which) +
@@ -157,7 +180,8 @@ std::string old_file(const std::string& name) {
 void read_interval(std::string_view bytes) { read_rows(bytes, make_interval); }
 
 std::vector<std::string> interval_seeds() {
-  return seeds_of(4, make_interval, [](auto& each) { add_rows(each); });
+  return seeds_of(std::size(kIntervals), make_interval,
+                  [](auto& each) { add_rows(each); });
 }
 
 void read_comparison(std::string_view bytes) {
@@ -165,7 +189,8 @@ void read_comparison(std::string_view bytes) {
 }
 
 std::vector<std::string> comparison_seeds() {
-  return seeds_of(3, make_comparison, [](auto& each) { add_rows(each); });
+  return seeds_of(std::size(kComparisons), make_comparison,
+                  [](auto& each) { add_rows(each); });
 }
 
 void read_slices(std::string_view bytes) {
