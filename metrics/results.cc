@@ -8,10 +8,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <utility>
 
 #include "tally/metrics/dimension.h"
 #include "tally/metrics/results_csv.h"
@@ -52,6 +53,12 @@ std::string names_in(const Results& results) {
   return names.empty() ? "none" : names;
 }
 
+// The place of a name's bit among those of known names.
+std::pair<std::size_t, std::uint64_t> known_bit(const std::string& name) {
+  const std::size_t hash = std::hash<std::string>()(name);
+  return {hash / 64 % 8, std::uint64_t{1} << hash % 64};
+}
+
 }  // namespace
 
 namespace internal {
@@ -87,23 +94,16 @@ void Results::add(std::string name, at::Tensor value, Dimensions dimensions) {
     dimensions_.resize(values_.size());
     dimensions_.push_back(std::move(dimensions));
   }
+  const auto [word, bit] = known_bit(name);
+  known_[word] |= bit;
   values_.emplace_back(std::move(name), std::move(value));
 }
 
 bool Results::contains(const std::string& name) const {
-  // Most names that are as long begin alike.
-  const auto end_of = [](const std::string& text) {
-    std::uint64_t end = 0;
-    if (text.size() >= sizeof(end)) {
-      std::memcpy(&end, text.data() + text.size() - sizeof(end), sizeof(end));
-    }
-    return end;
-  };
-  const std::uint64_t end = end_of(name);
-  return std::any_of(values_.begin(), values_.end(), [&](const value_type& v) {
-    return v.first.size() == name.size() && end_of(v.first) == end &&
-           v.first == name;
-  });
+  const auto [word, bit] = known_bit(name);
+  if ((known_[word] & bit) == 0) return false;
+  return std::any_of(values_.begin(), values_.end(),
+                     [&](const value_type& v) { return v.first == name; });
 }
 
 std::size_t Results::place_of(const std::string& name) const {

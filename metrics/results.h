@@ -3,6 +3,9 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/FunctionRef.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -91,8 +94,17 @@ class Results {
   void visit(ResultParts& parts);
 
  private:
+  // As below, without parts.
+  friend void for_each_tensor(Results& results,
+                              c10::function_ref<void(at::Tensor&)> visit) {
+    for (value_type& result : results.values_) visit(result.second);
+  }
+
   std::size_t place_of(const std::string& name) const;
 
+  // A bit for each name, by its hash: most new names are told from all others
+  // by it.
+  std::array<std::uint64_t, 8> known_{};
   std::vector<value_type> values_;
   std::vector<Dimensions> dimensions_;  // as many, or fewer: the rest unknown
 };

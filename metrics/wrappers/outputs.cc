@@ -254,9 +254,10 @@ void ClasswiseWrapper::evaluate_into(const AnyState& state,
   results.reserve(results.size() + count);
   for (std::size_t i = 0; i < count; ++i) {
     finish(rows[i]);
-    std::string own = first;
-    own += labels.empty() ? numbers[i] : labels[i];
-    own += options_.postfix();
+    const std::string& label = labels.empty() ? numbers[i] : labels[i];
+    std::string own;
+    own.reserve(first.size() + label.size() + options_.postfix().size());
+    own.append(first).append(label).append(options_.postfix());
     results.add(std::move(own), std::move(rows[i]), rest);
   }
 }
