@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# To be sourced: a Debian of another suite in a folder, as root, for scripts that
-# need what this one has not. Needs debootstrap (Debian's package).
+# To be sourced after packages.sh: a Debian of another suite in a folder, as root,
+# for scripts that need what this one has not.
 
 # What Tally is built from, and its tests.
 debian_libraries=(libabsl-dev libbenchmark-dev libgmock-dev libgtest-dev libhwy-dev
@@ -12,6 +12,10 @@ make_debian() {
   local folder=$1 suite=$2
   shift 2
   if [[ ! -e $folder ]]; then
+    (
+      needed_packages() { echo debootstrap /usr/sbin/debootstrap; }
+      install_packages
+    )
     rm -rf "$folder.part"
     debootstrap --variant=minbase "$suite" "$folder.part" http://deb.debian.org/debian
     mv "$folder.part" "$folder"
