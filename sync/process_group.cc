@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <new>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -83,6 +84,7 @@ class BackendCommunicator final : public Communicator,
                      device_of(*backend), timeout),
         backend_(std::move(backend)),
         probes_(backend_->getBackendName() == "gloo"),
+        probe_(probes_ ? at::empty({1}, at::kByte) : at::Tensor()),
         roster_(std::move(roster)),
         reconnect_(std::move(reconnect)) {}
   // An operation that lost its peer would be waited for until its timeout.
@@ -316,8 +318,10 @@ class BackendCommunicator final : public Communicator,
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank()) continue;
       try {
-        std::vector<at::Tensor> message{at::empty({1}, at::kByte)};
+        std::vector<at::Tensor> message{probe_};
         backend_->send(message, peer, kProbeTag);
+      } catch (const std::bad_alloc&) {
+        throw;
       } catch (const std::exception& error) {
         lost.peers.push_back(peer);
         lost.reason = internal::without_advice(sync::describe(error));
@@ -345,6 +349,7 @@ class BackendCommunicator final : public Communicator,
 
   c10::intrusive_ptr<c10d::Backend> backend_;
   bool probes_;
+  at::Tensor probe_;  // from the start: without memory, no peer is lost
   bool abandoned_ = false;
   std::unique_ptr<internal::Roster> roster_;
   internal::Reconnect reconnect_;

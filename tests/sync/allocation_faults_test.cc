@@ -4,8 +4,11 @@
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tally/sync/average_gradients.h"
@@ -13,7 +16,10 @@
 #include "tally/sync/broadcast_parameters.h"
 #include "tally/sync/collectives.h"
 #include "tally/sync/exchange/state_sync.h"
+#include "tally/testing/allocation_fault.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/allocation_fault_check.h"
+#include "tally/tests/testing/deadlines.h"
 
 namespace tally::sync {
 namespace {
@@ -246,6 +252,32 @@ INSTANTIATE_TEST_SUITE_P(Calls, AllocationFaultsTest,
                                       cases()[test.param.subject].name) +
                                   (memory ? "InMemory" : "OverGloo");
                          });
+
+// Later than the others begin to ask whether a rank is still there.
+constexpr std::chrono::milliseconds kLateness{800};
+
+TEST(LateRankTest, IsWaitedForWithoutMemory) {
+  testkit::ThreadRanksOptions options;
+  options.transport = ThreadTransport::kGloo;
+  options.timeout = testkit::kLongTimeout;
+  testkit::run_thread_ranks(
+      kRanks,
+      [](const Group& group) {
+        at::Tensor sum = numbers(group->rank(), 2);
+        std::optional<testkit::AllocationFault> fault;
+        if (group->rank() == 2) {
+          std::this_thread::sleep_for(kLateness);
+        } else {
+          fault.emplace(0);
+        }
+        group->all_reduce(sum, ReduceOp::kSum);
+        const bool allocated = fault && fault->happened();
+        fault.reset();
+        EXPECT_FALSE(allocated) << "on rank " << group->rank();
+        EXPECT_TRUE(is(sum, 6));
+      },
+      options);
+}
 
 }  // namespace
 }  // namespace tally::sync

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tally/state/joined.h"
 #include "tally/sync/collectives.h"
 #include "tally/testing/allocation_fault.h"
 #include "tally/tests/testing/deadlines.h"
@@ -79,7 +80,9 @@ bool fail_one(const CallUnderFault& call, std::int64_t number,
         outcome.usable = is_usable(group);
       },
       options);
-  EXPECT_LE(std::chrono::steady_clock::now() - start, kAtOnce);
+  EXPECT_LE(std::chrono::steady_clock::now() - start, kAtOnce)
+      << internal::joined("\n", outcomes,
+                          [](const Outcome& own) { return own.text; });
 
   for (int rank = 0; rank < kRanks; ++rank) {
     const Outcome& outcome = outcomes[rank];
