@@ -58,14 +58,14 @@ void append_part(Rows& rows, const at::Tensor& more) {
   rows.append(added);
 }
 
-void check_numbers(const Rows& numbers, std::int64_t parts) {
+void check_part_numbers(const Rows& numbers, std::int64_t parts) {
   require(numbers.size() == parts);
   if (parts > 0) check_state_sizes("numbers", numbers.tensor(), {parts});
 }
 
 void UnitColumn::check(Field::Kind kind, std::int64_t parts) const {
   std::int64_t left = values.size();
-  if (is_number(kind)) return check_numbers(values, parts);
+  if (is_number(kind)) return check_part_numbers(values, parts);
   require(lengths.defined());
   const at::Tensor own = on_cpu(lengths);
   c10::IntArrayRef front(integers(own), static_cast<std::size_t>(own.numel()));

@@ -13,7 +13,7 @@ namespace tally::internal::intervals {
 void append_part(Rows& rows, const at::Tensor& more);
 
 /// Throws c10::ValueError unless there is one for each part.
-void check_numbers(const Rows& numbers, std::int64_t parts);
+void check_part_numbers(const Rows& numbers, std::int64_t parts);
 
 /// A state may be on another device.
 inline at::Tensor on_cpu(const Rows& rows) {

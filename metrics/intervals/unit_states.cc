@@ -110,7 +110,7 @@ void UnitStates::add_notes(const AnyState& state) {
 
 void UnitStates::check() const {
   for (const Rows* head : {&ids_, &are_blocks_, &sizes_, &rows_}) {
-    check_numbers(*head, ids_.size());
+    check_part_numbers(*head, ids_.size());
   }
   std::size_t c = 0;
   for (const Field& field : identity_->fields()) {
