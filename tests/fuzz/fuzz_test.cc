@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -5,8 +6,11 @@
 #include <fstream>
 #include <iterator>
 
+#include "tally/metrics/intervals/interval_metric.h"
+#include "tally/metrics/registry/registry.h"
 #include "tally/sync/errors.h"
 #include "tally/tests/fuzz/entries.h"
+#include "tally/tests/fuzz/saved.h"
 #include "tally/tests/testing/mutator.h"
 
 // What the fuzzer begins with, and texts near by, through the functions that
@@ -16,6 +20,12 @@ namespace tally::fuzz {
 namespace {
 
 constexpr int kMutations = 1500;
+
+std::string contents_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file),
+          std::istreambuf_iterator<char>()};
+}
 
 /// Made seeds, and the files of the corpus in the order of their names.
 std::vector<std::string> inputs_of(const Entry& entry) {
@@ -28,11 +38,7 @@ std::vector<std::string> inputs_of(const Entry& entry) {
     files.assign(std::filesystem::directory_iterator(folder), {});
   }
   std::sort(files.begin(), files.end());
-  for (const auto& path : files) {
-    std::ifstream file(path, std::ios::binary);
-    inputs.emplace_back(std::istreambuf_iterator<char>(file),
-                        std::istreambuf_iterator<char>());
-  }
+  for (const auto& path : files) inputs.push_back(contents_of(path));
   return inputs;
 }
 
@@ -70,6 +76,23 @@ INSTANTIATE_TEST_SUITE_P(Entries, FuzzTest, ::testing::ValuesIn(entries()),
                          [](const auto& entry) {
                            return std::string(entry.param.name);
                          });
+
+TEST(ForgedUnitsTest, WithMoreRowsThanThereAreAreRefused) {
+  IntervalOptions options;
+  options.method(IntervalMethod::kJackknife).replicates(20);
+  IntervalMetric interval(make_metric("SpearmanCorrCoef"), options);
+  // The first byte is the method's.
+  const std::string body =
+      contents_of("tests/fuzz/corpus/interval/rows_of_a_part").substr(1);
+  ASSERT_TRUE(interval.deserialize(sealed(body)).ok());
+  try {
+    interval.compute();
+    FAIL() << "expected an error";
+  } catch (const c10::ValueError& error) {
+    EXPECT_THAT(error.what_without_backtrace(),
+                ::testing::HasSubstr("numbers and rows of each part"));
+  }
+}
 
 }  // namespace
 }  // namespace tally::fuzz

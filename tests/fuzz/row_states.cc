@@ -43,12 +43,14 @@ void read_saved(const std::string& given, const Make& make, const Add& add) {
 }
 
 /// A metric and a method, of each kind that has an engine of its own.
-struct IntervalKind {
+template <class Method>
+struct Kind {
   const char* metric;
-  IntervalMethod method = IntervalMethod::kAuto;
+  Method method = Method::kAuto;
   bool grouped = false;
 };
-constexpr IntervalKind kIntervals[] = {
+
+constexpr Kind<IntervalMethod> kIntervals[] = {
     {"BinaryAccuracy"},
     {"BinaryAUROC"},
     {"MeanSquaredError", IntervalMethod::kPoisson},
@@ -65,18 +67,13 @@ constexpr IntervalKind kIntervals[] = {
 };
 
 IntervalMetric make_interval(unsigned char which) {
-  const IntervalKind& kind = kIntervals[which % std::size(kIntervals)];
+  const auto& kind = kIntervals[which % std::size(kIntervals)];
   IntervalOptions options;
   options.replicates(20).method(kind.method).grouped(kind.grouped);
   return IntervalMetric(make_metric(kind.metric), options);
 }
 
-struct ComparisonKind {
-  const char* metric;
-  ComparisonMethod method = ComparisonMethod::kAuto;
-  bool grouped = false;
-};
-constexpr ComparisonKind kComparisons[] = {
+constexpr Kind<ComparisonMethod> kComparisons[] = {
     {"BinaryAccuracy"},
     {"BinaryAUROC"},
     {"MeanSquaredError"},
@@ -87,7 +84,7 @@ constexpr ComparisonKind kComparisons[] = {
 };
 
 ModelComparison make_comparison(unsigned char which) {
-  const ComparisonKind& kind = kComparisons[which % std::size(kComparisons)];
+  const auto& kind = kComparisons[which % std::size(kComparisons)];
   ModelComparisonOptions options;
   options.replicates(20).method(kind.method).grouped(kind.grouped);
   return ModelComparison(make_metric(kind.metric), options);
