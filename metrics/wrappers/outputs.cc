@@ -1,8 +1,8 @@
 #include <ATen/ops/stack.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <set>
 #include <utility>
 
@@ -81,18 +81,22 @@ void remove_nans(std::vector<at::Tensor>& inputs) {
   }
 }
 
-// Each row as a tensor; where there is no graph, of its own.
+// Each row as a tensor; where there is no graph, as part of one copy, and not
+// as a view, which knows whose.
 std::vector<at::Tensor> apart(const at::Tensor& values) {
   if (!internal::is_plain(values)) return values.unbind(0);
+  const at::Tensor copy = internal::fresh_copy(values);
+  const at::IntArrayRef sizes = values.sizes().slice(1);
+  const std::int64_t numel = c10::multiply_integers(sizes);
   std::vector<at::Tensor> rows;
   rows.reserve(static_cast<std::size_t>(values.size(0)));
-  const auto* from = static_cast<const char*>(values.const_data_ptr());
   for (std::int64_t i = 0; i < values.size(0); ++i) {
-    rows.push_back(
-        internal::fresh_tensor(values.sizes().slice(1), values.scalar_type()));
-    const std::size_t bytes = rows.back().nbytes();
-    if (bytes > 0) std::memcpy(rows.back().mutable_data_ptr(), from, bytes);
-    from += bytes;
+    rows.push_back(at::detail::make_tensor<c10::TensorImpl>(
+        c10::Storage(copy.storage()),
+        c10::DispatchKeySet(c10::DispatchKey::CPU), copy.dtype()));
+    c10::TensorImpl* const row = rows.back().unsafeGetTensorImpl();
+    row->set_sizes_contiguous(sizes);
+    row->set_storage_offset(i * numel);
   }
   return rows;
 }

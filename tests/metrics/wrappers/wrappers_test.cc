@@ -209,6 +209,17 @@ TEST(ClasswiseWrapperTest, NamesTheClasses) {
               ElementsAre("0th", "1th"));
 }
 
+TEST(ClasswiseWrapperTest, GivesValuesThatMayBeChanged) {
+  ClasswiseWrapper wrapper(two_errors(), {});
+  wrapper.update(columns({1, 2}, 2), columns({1, 4}, 2));
+  const Results results = wrapper.compute();
+  const at::Tensor first = results["meansquarederror_0"];
+  EXPECT_FALSE(first.is_view());
+  first.fill_(7);
+  EXPECT_EQ(number(results["meansquarederror_1"]), 4);
+  EXPECT_EQ(number(wrapper.compute()["meansquarederror_0"]), 0);
+}
+
 TEST(ClasswiseWrapperTest, SharesTheStateOfTheMetric) {
   MetricCollection metrics;
   metrics.add("error", two_errors());
