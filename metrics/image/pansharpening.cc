@@ -50,23 +50,6 @@ at::Tensor spectral_angle(const image::AngleKernel&, image::Tensors images) {
 // rounding.
 constexpr double kRounding = 1e-22;
 
-// Twice the sum of a pixel's differences from its neighbors: exactly 0 where
-// they are equal.
-at::Tensor edges(const at::Tensor& images) {
-  const std::int64_t height = images.size(2), width = images.size(3);
-  const at::Tensor padded = image::mirrored(images, 1, 1);
-  at::Tensor sum;
-  for (const std::int64_t y : {0, 1, 2}) {
-    for (const std::int64_t x : {0, 1, 2}) {
-      if (y == 1 && x == 1) continue;
-      const at::Tensor difference =
-          images.sub(padded.narrow(2, y, height).narrow(3, x, width));
-      sum = sum.defined() ? sum.add(difference) : difference;
-    }
-  }
-  return sum.mul(2);
-}
-
 // The index of all pairs of channels, [N, C (C - 1) / 2].
 at::Tensor likeness(const at::Tensor& images, const image::Taps& taps) {
   std::vector<at::Tensor> rows;
@@ -120,7 +103,8 @@ at::Tensor SpatialCorrelation::scores(image::Tensors images) const {
   const std::int64_t after = (window_size_ - 1) / 2;
   const std::int64_t before = window_size_ - 1 - after;
   const auto padded = [&](const at::Tensor& values) {
-    return at::constant_pad_nd(edges(values), {before, after, before, after});
+    return at::constant_pad_nd(image::neighbor_differences(values),
+                               {before, after, before, after});
   };
   const at::Tensor x = padded(images[0]), y = padded(images[1]);
   const at::Tensor mx = image::windowed(x, taps), my = image::windowed(y, taps);

@@ -12,4 +12,9 @@ void add_taps(const double* from, const double* taps, std::int64_t size,
 void spread_taps(const double* from, const double* taps, std::int64_t size,
                  std::int64_t step, std::int64_t count, double* to);
 
+/// to[i] = twice the sum of a pixel's differences from its eight neighbors;
+/// beyond the border these are the nearest pixels.
+void write_edges(const double* from, std::int64_t height, std::int64_t width,
+                 double* to);
+
 }  // namespace tally::internal::image

@@ -2,10 +2,10 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
@@ -15,7 +15,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/image/kernels/window_kernels.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally::internal::image {
 namespace {
@@ -92,13 +94,15 @@ at::Tensor along(const at::Tensor& values, const Taps& taps, std::int64_t dim) {
 at::Tensor places(const at::Tensor& values, std::int64_t dim,
                   std::int64_t before, std::int64_t after, bool repeats_edge) {
   const std::int64_t length = values.size(dim);
-  const at::Tensor all = at::arange(-before, length + after, at::kLong);
-  // Down from the first, and from the last.
-  const at::Tensor low = repeats_edge ? all.neg().sub(1) : all.neg();
-  const at::Tensor high = all.neg().add(2 * length - (repeats_edge ? 1 : 2));
-  return all.where(all.ge(0), low)
-      .where(all.lt(length), high)
-      .to(values.device());
+  const at::Tensor all = fresh_tensor({before + length + after}, at::kLong);
+  auto* const to = all.mutable_data_ptr<std::int64_t>();
+  const std::int64_t edge = repeats_edge ? 1 : 0;
+  for (std::int64_t i = -before; i < length + after; ++i) {
+    to[i + before] = i < 0        ? -i - edge
+                     : i < length ? i
+                                  : 2 * (length - 1) - i + edge;
+  }
+  return all.to(values.device());
 }
 
 // Halves round to even, as in Python.
@@ -167,16 +171,43 @@ at::Tensor is_flat(const at::Tensor& values, std::int64_t size) {
 }
 
 at::Tensor root(const at::Tensor& values) {
+  if (!values.requires_grad()) return values.sqrt();
   const at::Tensor zero = values.detach().eq(0);
   return values.masked_fill(zero, 1).sqrt().masked_fill(zero, 0);
 }
 
+at::Tensor neighbor_differences(const at::Tensor& images) {
+  if (is_plain(images)) {
+    const at::Tensor result = at::empty_like(images);
+    const std::int64_t height = images.size(2), width = images.size(3);
+    for (std::int64_t i = 0; i < images.size(0) * images.size(1); ++i) {
+      write_edges(images.const_data_ptr<double>() + i * height * width, height,
+                  width,
+                  result.mutable_data_ptr<double>() + i * height * width);
+    }
+    return result;
+  }
+  const at::Tensor padded = mirrored(images, 1, 1);
+  at::Tensor sum;
+  for (const std::int64_t y : {0, 1, 2}) {
+    for (const std::int64_t x : {0, 1, 2}) {
+      if (y == 1 && x == 1) continue;
+      const at::Tensor difference = images.sub(
+          padded.narrow(2, y, images.size(2)).narrow(3, x, images.size(3)));
+      sum = sum.defined() ? sum.add(difference) : difference;
+    }
+  }
+  return sum.mul(2);
+}
+
 at::Tensor inner_means(const at::Tensor& values, std::int64_t size) {
+  // Nothing beyond the image is within the windows that are left.
   const std::int64_t border = border_of(size);
-  const at::Tensor means = windowed(
-      mirrored(values, size / 2, size - 1 - size / 2), uniform_taps(size));
-  return means.narrow(2, border, values.size(2) - 2 * border)
-      .narrow(3, border, values.size(3) - 2 * border);
+  const auto needed = [&](const at::Tensor& of, std::int64_t dim) {
+    return of.narrow(dim, border - size / 2,
+                     of.size(dim) - 2 * border + size - 1);
+  };
+  return windowed(needed(needed(values, 2), 3), uniform_taps(size));
 }
 
 void check_extents(const at::Tensor& images, std::int64_t least,
@@ -191,7 +222,7 @@ void check_extents(const at::Tensor& images, std::int64_t least,
 }
 
 void check_pixel_windows(std::int64_t size, const at::Tensor& images) {
-  check_extents(images, std::max(2 * border_of(size) + 1, size / 2), size);
+  check_extents(images, 2 * border_of(size) + 1, size);
 }
 
 }  // namespace tally::internal::image

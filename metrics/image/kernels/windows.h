@@ -38,9 +38,13 @@ at::Tensor is_flat(const at::Tensor& values, std::int64_t size);
 /// The square root; where it is 0, its gradient is 0, too.
 at::Tensor root(const at::Tensor& values);
 
-/// The means of windows around each pixel of [N, C, H, W], images being
-/// continued by their mirror images, without those nearer to the border than
-/// half a window, rounded to even.
+/// Twice the sum of each pixel's differences from its eight neighbors, of
+/// images [N, C, H, W] continued by their mirror images: exactly 0 where they
+/// are equal.
+at::Tensor neighbor_differences(const at::Tensor& images);
+
+/// The means of windows around each pixel of [N, C, H, W], without those nearer
+/// to the border than half a window, rounded to even.
 at::Tensor inner_means(const at::Tensor& values, std::int64_t size);
 
 /// c10::ValueError unless images [N, C, ...] have at least so many values in

@@ -9,8 +9,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 
 #include "tally/metrics/image/image.h"
+#include "tally/metrics/image/kernels/windows.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -168,6 +170,20 @@ TEST(SharpeningTest, ValuesDoNotDependOnTheBatch) {
 }
 
 // Sums of neighbors would leave rounding, whose correlation is anything.
+TEST(NeighborDifferencesTest, AreThoseOfLibTorchsOperations) {
+  for (const std::int64_t height : {1, 2, 7}) {
+    for (const std::int64_t width : {1, 2, 3, 10, 37}) {
+      const at::Tensor images = at::rand({2, 3, height, width}, at::kDouble);
+      const at::Tensor by_operations = internal::image::neighbor_differences(
+          images.clone().requires_grad_());
+      EXPECT_TRUE(by_operations.requires_grad());
+      EXPECT_TRUE(
+          internal::image::neighbor_differences(images).equal(by_operations))
+          << height << " by " << width;
+    }
+  }
+}
+
 TEST(SpatialCorrelationCoefficientTest, NoEdgesNoCorrelation) {
   using Scc = SpatialCorrelationCoefficient;
   const at::Tensor flat = at::full({1, 1, 16, 16}, 0.1, at::kDouble);
