@@ -1,12 +1,17 @@
 #include "tally/metrics/segmentation/inputs/class_masks.h"
 
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <tuple>
+#include <type_traits>
 
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/segmentation/inputs/mask_rows.h"
@@ -16,6 +21,8 @@ namespace {
 
 // Labels up to this fit into a byte.
 constexpr std::int64_t kByteClasses = 256;
+// So many numbers are worth another thread.
+constexpr std::int64_t kGrain = 65536;
 
 void check_input(const char* name, const at::Tensor& tensor) {
   check_real(name, tensor);
@@ -36,22 +43,8 @@ std::int64_t first_true(const at::Tensor& mask) {
   return mask.reshape(-1).to(at::kByte).argmax().item().toLong();
 }
 
-// Integers from 0 to `last`; what comes out is dense and on the CPU.
-at::Tensor checked_integers(const char* name, const at::Tensor& tensor,
-                            std::int64_t last) {
-  at::Tensor given = tensor.detach().to(at::kCPU);
-  const at::ScalarType type = given.scalar_type();
-  if (type == at::kBool && last >= 1) return given.contiguous();
-  if (type != at::kByte && type != at::kInt && type != at::kShort &&
-      type != at::kChar) {
-    given = given.to(at::kLong);
-  }
-  given = given.contiguous();
-  if (given.numel() == 0) return given;
-  const auto [least, largest] = at::aminmax(given);
-  if (least.item().toLong() >= 0 && largest.item().toLong() <= last) {
-    return given;
-  }
+[[noreturn]] void refuse_integers(const char* name, const at::Tensor& given,
+                                  std::int64_t last) {
   const std::int64_t position =
       first_true(given.lt(0).logical_or(given.gt(last)));
   const std::int64_t value =
@@ -59,6 +52,62 @@ at::Tensor checked_integers(const char* name, const at::Tensor& tensor,
   C10_THROW_ERROR(IndexError,
                   c10::str("expected ", name, " in [0, ", last + 1, "), got ",
                            value, " at position ", position));
+}
+
+// Whether none of the numbers is above `last`; as bytes in any case.
+template <class T>
+bool copy_bytes(const T* from, std::int64_t count, std::int64_t last,
+                std::uint8_t* to) {
+  std::make_unsigned_t<T> bits = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    bits |= static_cast<std::make_unsigned_t<T>>(from[i]);
+    to[i] = static_cast<std::uint8_t>(from[i]);
+  }
+  if (bits <= static_cast<std::uint64_t>(last)) return true;
+  if (bits >= kByteClasses) return false;
+  std::uint8_t most = 0;
+  for (std::int64_t i = 0; i < count; ++i) most = std::max(most, to[i]);
+  return most <= last;
+}
+
+// Integers from 0 to `last` as bytes, or bool, or as int32 if they are too
+// large for that; what comes out is dense and on the CPU.
+at::Tensor checked_integers(const char* name, const at::Tensor& tensor,
+                            std::int64_t last) {
+  at::Tensor given = tensor.detach().to(at::kCPU).contiguous();
+  const at::ScalarType type = given.scalar_type();
+  if (type == at::kBool && last >= 1) return given;
+  if (last >= kByteClasses) {
+    if (type != at::kInt) given = given.to(at::kLong);
+    if (given.numel() > 0) {
+      const auto [least, largest] = at::aminmax(given);
+      if (least.item().toLong() < 0 || largest.item().toLong() > last) {
+        refuse_integers(name, given, last);
+      }
+    }
+    return given.to(at::kInt);
+  }
+  // A negative byte would look like a large one.
+  if (type == at::kChar || type == at::kBool) {
+    given = given.to(at::kShort);
+  } else if (type != at::kByte && type != at::kShort && type != at::kInt) {
+    given = given.to(at::kLong);
+  }
+  const at::Tensor bytes =
+      at::empty(given.sizes(), given.options().dtype(at::kByte));
+  std::atomic<bool> fit{true};
+  AT_DISPATCH_INTEGRAL_TYPES(given.scalar_type(), "checked_integers", [&] {
+    const auto* const from = given.const_data_ptr<scalar_t>();
+    auto* const to = bytes.mutable_data_ptr<std::uint8_t>();
+    at::parallel_for(
+        0, given.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+          if (!copy_bytes(from + begin, end - begin, last, to + begin)) {
+            fit = false;
+          }
+        });
+  });
+  if (!fit) refuse_integers(name, given, last);
+  return bytes;
 }
 
 // The largest of one score says nothing, and a target is no score.
@@ -78,9 +127,7 @@ at::Tensor labels_of(const char* name, const at::Tensor& tensor,
                    " of an integer dtype, got ", tensor.scalar_type(),
                    "; threshold scores of a mask: ", name,
                    " > 0.5; labels in whole numbers: ", name, ".to(at::kLong)");
-  const at::Tensor labels = checked_integers(name, tensor, num_classes - 1);
-  if (labels.scalar_type() == at::kBool) return labels;
-  return labels.to(num_classes <= kByteClasses ? at::kByte : at::kInt);
+  return checked_integers(name, tensor, num_classes - 1);
 }
 
 // Of scores [N, C, ...].
@@ -154,8 +201,7 @@ ClassMasks::ClassMasks(const at::Tensor& preds, const at::Tensor& target,
                         bool is_by_class) {
     if (!is_by_class) return labels_of(name, tensor, num_classes_);
     if (!at::isFloatingType(tensor.scalar_type())) {
-      const at::Tensor masks = checked_integers(name, tensor, 1);
-      return masks.scalar_type() == at::kBool ? masks : masks.to(at::kByte);
+      return checked_integers(name, tensor, 1);
     }
     check_scores(name, tensor, &tensor == &target);
     const at::Tensor scores = tensor.detach().to(at::kCPU);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -311,6 +312,37 @@ TEST(OverlapTest, BadInputsAreRefused) {
                 one.update(labels.to(at::kBool).logical_not(), labels);
               }),
               HasSubstr("expected preds in [0, 1), got 1"));
+}
+
+TEST(OverlapTest, LabelsOfAnyWidthAreChecked) {
+  for (const at::ScalarType type :
+       {at::kByte, at::kChar, at::kShort, at::kInt, at::kLong}) {
+    for (const std::int64_t classes : {2, 21, 128, 256, 300}) {
+      SCOPED_TRACE(c10::str(type, " of ", classes));
+      DiceScore dice(DiceScoreOptions(classes).input_format(kIndex));
+      const at::Tensor good = at::full({1, 40}, 1, type);
+      const auto refusal = [&](std::int64_t label) {
+        at::Tensor bad = good.clone();
+        bad[0][33] = label;
+        return refusal_of<c10::IndexError>([&] { dice.update(good, bad); });
+      };
+      const auto text = [&](std::int64_t label) {
+        return HasSubstr(c10::str("expected target in [0, ", classes, "), got ",
+                                  label, " at position 33"));
+      };
+      if (type != at::kByte) {
+        EXPECT_THAT(refusal(-1), text(-1));
+      }
+      const bool is_byte = type == at::kByte || type == at::kChar;
+      if (!is_byte || classes < 128) {
+        EXPECT_THAT(refusal(classes), text(classes));
+        dice.update(good, good.mul(classes - 1));
+      }
+      if (!is_byte) {
+        EXPECT_THAT(refusal(classes + 256), text(classes + 256));
+      }
+    }
+  }
 }
 
 TEST(OverlapTest, BadOptionsAreRefused) {
