@@ -1,6 +1,9 @@
 #include <ATen/ops/where.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/plain_values.h"
@@ -61,15 +64,23 @@ void check_epsilon(const char* metric, double epsilon) {
 // A NaN is found by the sum: it would lose each comparison.
 template <class T>
 double largest_error(const T* preds, const T* target, std::int64_t count) {
-  double largest = 0;
-  double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
+  // In turns, so that one does not wait for the last one.
+  constexpr std::int64_t kTurns = 4;
+  double largest[kTurns] = {}, sums[kTurns] = {};
+  const auto add = [&](std::int64_t i, std::int64_t turn) {
     const double error = std::abs(static_cast<double>(preds[i]) -
                                   static_cast<double>(target[i]));
-    largest = error > largest ? error : largest;
-    sum += error;
+    largest[turn] = error > largest[turn] ? error : largest[turn];
+    sums[turn] += error;
+  };
+  std::int64_t i = 0;
+  for (; i + kTurns <= count; i += kTurns) {
+    for (std::int64_t turn = 0; turn < kTurns; ++turn) add(i + turn, turn);
   }
-  return std::isnan(sum) ? internal::kNaN : largest;
+  for (; i < count; ++i) add(i, 0);
+  return std::isnan(std::accumulate(sums, sums + kTurns, 0.0))
+             ? internal::kNaN
+             : *std::max_element(largest, largest + kTurns);
 }
 
 }  // namespace

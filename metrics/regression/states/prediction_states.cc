@@ -86,7 +86,7 @@ std::size_t leading_bits(double value) {
 std::pair<double, double> order_statistics(c10::ArrayRef<double> values,
                                            std::size_t index) {
   std::vector<double> near;
-  double next = internal::kInfinity;
+  std::size_t own = 0;
   if (values.size() < kFewValues) {
     near = values.vec();
   } else {
@@ -94,18 +94,26 @@ std::pair<double, double> order_statistics(c10::ArrayRef<double> values,
     // begins with them.
     std::vector<std::size_t> counts(std::size_t{1} << kLeadingBits);
     for (const double value : values) ++counts[leading_bits(value)];
-    std::size_t own = 0;
     while (index >= counts[own]) index -= counts[own++];
-    near.reserve(counts[own]);
+    // Without a branch, as nobody could foresee it.
+    near.resize(counts[own] + 1);
+    std::size_t found = 0;
     for (const double value : values) {
-      const std::size_t bits = leading_bits(value);
-      if (bits == own) near.push_back(value);
-      if (bits > own) next = std::min(next, value);
+      near[found] = value;
+      found += leading_bits(value) == own ? 1 : 0;
     }
+    near.pop_back();
   }
   const auto place = near.begin() + static_cast<std::ptrdiff_t>(index);
   std::nth_element(near.begin(), place, near.end());
-  if (place + 1 != near.end()) next = *std::min_element(place + 1, near.end());
+  double next = internal::kInfinity;
+  if (place + 1 != near.end()) {
+    next = *std::min_element(place + 1, near.end());
+  } else if (near.size() < values.size()) {
+    for (const double value : values) {
+      if (leading_bits(value) > own) next = std::min(next, value);
+    }
+  }
   return {*place, next};
 }
 

@@ -67,6 +67,16 @@ TEST(QuantilesTest, ManyValuesAreNotSorted) {
   }
 }
 
+// The next value begins with other bits.
+TEST(QuantilesTest, ManyValuesWithAGapInTheMiddle) {
+  const at::Tensor target = at::zeros({40000}, at::kDouble);
+  const at::Tensor preds = target.add(1);
+  preds.slice(0, 0, 40000, 2).fill_(-7);
+  MedianAbsoluteError median;
+  median.update(preds, target);
+  EXPECT_EQ(value_of(median), 4);
+}
+
 template <class M>
 void check_d2() {
   testkit::HarnessOptions options;
