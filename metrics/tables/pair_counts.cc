@@ -1,11 +1,13 @@
 #include "tally/metrics/tables/pair_counts.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/cat.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -26,6 +28,8 @@ constexpr std::size_t kDense = 16;
 constexpr int kMostBits = 16;
 // Whose labels are looked at before any of them is counted.
 constexpr std::int64_t kLabelsAtOnce = 1024;
+// So many pairs are worth another thread.
+constexpr std::int64_t kGrain = 65536;
 
 struct Cell {
   std::int64_t row, column, count;
@@ -98,6 +102,18 @@ class SmallLabels {
             static_cast<std::size_t>(sample) % kCopies] += count;
   }
 
+  // All counts of another table; false if there is no place for them.
+  bool add(const SmallLabels& other, std::int64_t samples) {
+    const auto most = [](int bits) { return (std::uint64_t{1} << bits) - 1; };
+    if (!fit(most(other.row_bits_), most(other.column_bits_), samples)) {
+      return false;
+    }
+    for (const Cell& cell : other.cells()) {
+      add(cell.row, cell.column, 0, cell.count);
+    }
+    return true;
+  }
+
   std::vector<Cell> cells() const {
     std::vector<Cell> result;
     for (std::size_t i = 0; i < counts_.size(); i += kCopies) {
@@ -132,21 +148,38 @@ std::optional<std::vector<Cell>> tabulate_small(const std::int64_t* rows,
                                                 std::int64_t count,
                                                 std::int64_t stride,
                                                 const CountOf& count_of) {
-  SmallLabels table;
-  for (std::int64_t begin = 0; begin < count; begin += kLabelsAtOnce) {
-    const std::int64_t end = std::min(begin + kLabelsAtOnce, count);
-    std::uint64_t in_rows = 0;
-    std::uint64_t in_columns = 0;
-    for (std::int64_t i = begin; i < end; ++i) {
-      in_rows |= static_cast<std::uint64_t>(rows[i * stride]);
-      in_columns |= static_cast<std::uint64_t>(columns[i * stride]);
+  const auto add_to = [&](SmallLabels& table, std::int64_t first,
+                          std::int64_t last) {
+    for (std::int64_t begin = first; begin < last; begin += kLabelsAtOnce) {
+      const std::int64_t end = std::min(begin + kLabelsAtOnce, last);
+      std::uint64_t in_rows = 0;
+      std::uint64_t in_columns = 0;
+      for (std::int64_t i = begin; i < end; ++i) {
+        in_rows |= static_cast<std::uint64_t>(rows[i * stride]);
+        in_columns |= static_cast<std::uint64_t>(columns[i * stride]);
+      }
+      if (!table.fit(in_rows, in_columns, count)) return false;
+      for (std::int64_t i = begin; i < end; ++i) {
+        table.add(rows[i * stride], columns[i * stride], i, count_of(i));
+      }
     }
-    if (!table.fit(in_rows, in_columns, count)) return std::nullopt;
-    for (std::int64_t i = begin; i < end; ++i) {
-      table.add(rows[i * stride], columns[i * stride], i, count_of(i));
-    }
+    return true;
+  };
+  SmallLabels all;
+  if (count < 2 * kGrain) {
+    if (!add_to(all, 0, count)) return std::nullopt;
+    return all.cells();
   }
-  return table.cells();
+  std::mutex mutex;
+  bool fits = true;
+  at::parallel_for(0, count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    SmallLabels own;
+    const bool own_fit = add_to(own, begin, end);
+    const std::lock_guard<std::mutex> lock(mutex);
+    fits = fits && own_fit && all.add(own, count);
+  });
+  if (!fits) return std::nullopt;
+  return all.cells();
 }
 
 // Row by row: the columns of a row lie together, and are counted in an array.

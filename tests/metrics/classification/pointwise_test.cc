@@ -1,3 +1,4 @@
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
@@ -125,6 +126,29 @@ TEST(PointwiseTest, LoopsEqualTensorOperations) {
               -1),
           rows, classes);
     }
+  }
+}
+
+TEST(PointwiseTest, ManyElementsAreTheSameForAnyThreads) {
+  at::Tensor preds = at::rand({50'001});
+  const at::Tensor target = at::randint(2, preds.sizes(), at::kLong);
+  const int before = at::get_num_threads();
+  for (const bool has_nan : {false, true}) {
+    if (has_nan) preds[50'000] = kNaN;
+    const auto loss = [&](const at::Tensor& scores) {
+      BinaryLogLoss metric({}, MetricOptions().nan_policy(NanPolicy::kIgnore));
+      metric.update(scores, target);
+      return metric.compute();
+    };
+    const at::Tensor expected = loss(strided(preds));
+    at::set_num_threads(1);
+    const at::Tensor alone = loss(preds);
+    EXPECT_TRUE(testkit::near(expected, alone, {1e-12, 0}));
+    for (const int threads : {2, 3}) {
+      at::set_num_threads(threads);
+      EXPECT_TRUE(loss(preds).equal(alone)) << threads << " threads";
+    }
+    at::set_num_threads(before);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "tally/metrics/tables/pair_counts.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
@@ -67,6 +68,27 @@ TEST(PairCountsTest, CountsSmallLabels) {
                 3 * expected.size());
     }
   }
+}
+
+TEST(PairCountsTest, CountsManyByAnyNumberOfThreads) {
+  std::mt19937_64 random(3);
+  const int before = at::get_num_threads();
+  for (const std::int64_t last : {7, 90, 1 << 20}) {
+    std::vector<std::int64_t> a(200'000), b(a.size());
+    Counts expected;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      a[i] = static_cast<std::int64_t>(random() % 8);
+      b[i] = static_cast<std::int64_t>(random() % 40);
+      if (i + 1 == a.size()) a[i] = last;
+      ++expected[{a[i], b[i]}];
+    }
+    for (const int threads : {1, 2, 3}) {
+      at::set_num_threads(threads);
+      EXPECT_EQ(flat(tables::count_pairs(labels(a), labels(b))), flat(expected))
+          << threads << " threads, at last " << last;
+    }
+  }
+  at::set_num_threads(before);
 }
 
 TEST(PairCountsTest, CountsAnyLabels) {
