@@ -1,4 +1,5 @@
-"""Why some values differ, and why some classes have no counterpart here."""
+"""Why some values differ, some calls gain little from a second thread, and some classes
+have no counterpart here."""
 
 # By label; docs/from_torchmetrics.md has more about each.
 DIFFERENT: dict[str, str] = {
@@ -48,6 +49,56 @@ DIFFERENT: dict[str, str] = {
     "BinaryCalibrationError": "confidence 1 belongs to the last bin",
     "FocalTverskyLoss": "the power of each class, as in the paper, not of their mean",
     "SQuAD": "TorchMetrics' values are percentages, rounded differently",
+}
+
+_ROWS = "rows are checked and summed one after another, so that an error names the first"
+_SORTED = "one thread sorts or selects among all values"
+_POINTS = "a curve's points are read and written in order; only sorting has two threads"
+_MEMORY = "little is done to each number: the second core waits for memory"
+_SUMS = "sums of a signal have one order; what is parallel is too short"
+_CLUSTERS = "points are added to their clusters one after another"
+_PAIRS = "few pairs of columns"
+
+# Calls that gain less from a second thread than four fifths of what reading gains, by label.
+SEQUENTIAL: dict[str, str] = {
+    **dict.fromkeys((
+        "BinaryFairness", "BinaryGroupStatRates", "BinarySpiegelhalterZ",
+        "CriticalSuccessIndex", "D2TweedieScore", "FleissKappa", "JensenShannonDivergence",
+        "KLDivergence", "MulticlassBrierScore", "MulticlassExactMatch",
+        "MulticlassHingeLoss", "MulticlassLogLoss", "MultilabelCoverageError",
+        "MultilabelExactMatch", "MultilabelLogLoss", "MultilabelRankingAveragePrecision",
+        "MultilabelRankingLoss", "ClusterAccuracy", "CramersV",
+        "PearsonsContingencyCoefficient", "TheilsU", "TschuprowsT"), _ROWS),
+    **dict.fromkeys((
+        "D2AbsoluteErrorScore", "D2PinballScore", "LovaszHingeLoss",
+        "MedianAbsoluteError", "SpearmanCorrCoef"), _SORTED),
+    **dict.fromkeys((
+        *(f"{kind}{name}" for kind in ("Binary", "Multiclass", "Multilabel") for name in (
+            "AUROC", "AveragePrecision", "EER", "LogAUC", "PrecisionAtFixedRecall",
+            "PrecisionRecallCurve", "ROC", "RecallAtFixedPrecision",
+            "SensitivityAtSpecificity", "SpecificityAtSensitivity")),
+        "MultilabelAUROC (100 thresholds)", "MultilabelROC (100 thresholds)",
+        "MultilabelPrecisionRecallCurve (100 thresholds)",
+        "RetrievalRecallAtFixedPrecision"), _POINTS),
+    **dict.fromkeys((
+        "CatMetric", "MeanSquaredError", "PeakSignalNoiseRatio", "R2Score",
+        "RelativeSquaredError", "TotalVariation", "MaxMetric", "MinMetric",
+        "ErrorRelativeGlobalDimensionlessSynthesis"), _MEMORY),
+    **dict.fromkeys((
+        "ComplexScaleInvariantSignalNoiseRatio", "ScaleInvariantSignalDistortionRatio",
+        "ScaleInvariantSignalNoiseRatio", "SignalDistortionRatio", "SignalNoiseRatio",
+        "SourceAggregatedSignalDistortionRatio"), _SUMS),
+    **dict.fromkeys((
+        "CalinskiHarabaszScore", "DaviesBouldinScore", "DunnIndex"), _CLUSTERS),
+    **dict.fromkeys((
+        "CramersVMatrix", "PearsonsContingencyCoefficientMatrix", "TheilsUMatrix",
+        "TschuprowsTMatrix"), _PAIRS),
+    "BinaryCalibrationIntercept": "each step needs the last one's sums over all rows",
+    "BinaryCalibrationSlope": "each step needs the last one's sums over all rows",
+    "BootStrapper": "one generator draws for all copies, which are updated in turn",
+    "InceptionScore": "the means of classes are sums over rows in their order",
+    "MultiScaleStructuralSimilarityIndexMeasure": "small scales have few bands of rows",
+    "MultioutputWrapper": "outputs are updated in turn",
 }
 
 _NETWORK = "TorchMetrics' class runs its own network; Tally's takes features"
