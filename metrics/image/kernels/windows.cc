@@ -1,5 +1,6 @@
 #include "tally/metrics/image/kernels/windows.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
@@ -90,19 +91,115 @@ at::Tensor along(const at::Tensor& values, const Taps& taps, std::int64_t dim) {
   return sum;
 }
 
-// Places -before to length + after - 1, each within.
-at::Tensor places(const at::Tensor& values, std::int64_t dim,
-                  std::int64_t before, std::int64_t after, bool repeats_edge) {
-  const std::int64_t length = values.size(dim);
-  const at::Tensor all = fresh_tensor({before + length + after}, at::kLong);
-  auto* const to = all.mutable_data_ptr<std::int64_t>();
-  const std::int64_t edge = repeats_edge ? 1 : 0;
-  for (std::int64_t i = -before; i < length + after; ++i) {
-    to[i + before] = i < 0        ? -i - edge
-                     : i < length ? i
-                                  : 2 * (length - 1) - i + edge;
+// How a dimension is continued by its own values.
+struct Continuation {
+  std::int64_t dim, before, after;
+  // Whether the outermost values come again at once.
+  bool repeats_edge;
+
+  std::int64_t added() const { return before + after; }
+  // Which value stands at place i from -before on.
+  std::int64_t place(std::int64_t i, std::int64_t length) const {
+    const std::int64_t edge = repeats_edge ? 1 : 0;
+    return i < 0 ? -i - edge : i < length ? i : 2 * (length - 1) - i + edge;
   }
-  return all.to(values.device());
+};
+
+// With `backward` the adjoint: values that came several times are added up.
+at::Tensor continue_plain(const at::Tensor& values, const Continuation& rule,
+                          bool backward) {
+  const at::Tensor plain = values.contiguous();
+  std::vector<std::int64_t> sizes = plain.sizes().vec();
+  const std::int64_t outer =
+      c10::multiply_integers(plain.sizes().slice(0, rule.dim));
+  const std::int64_t step =
+      c10::multiply_integers(plain.sizes().slice(rule.dim + 1));
+  const std::int64_t length = sizes[rule.dim] - (backward ? rule.added() : 0);
+  const std::int64_t row = length * step, long_row = row + rule.added() * step;
+  sizes[rule.dim] = length + (backward ? 0 : rule.added());
+  const at::Tensor result = at::empty(sizes, plain.options());
+  AT_DISPATCH_FLOATING_TYPES(plain.scalar_type(), "continued", [&] {
+    const auto* const from = plain.const_data_ptr<scalar_t>();
+    auto* const to = result.mutable_data_ptr<scalar_t>();
+    // Calls visit(offset in the row, offset in the long one) for what is added.
+    const auto for_each_added = [&](const auto& visit) {
+      const auto at_place = [&](std::int64_t i) {
+        visit(rule.place(i, length) * step, (rule.before + i) * step);
+      };
+      for (std::int64_t i = -rule.before; i < 0; ++i) at_place(i);
+      for (std::int64_t i = 0; i < rule.after; ++i) at_place(length + i);
+    };
+    const auto continue_row = [&](const scalar_t* own, scalar_t* out) {
+      std::copy_n(own, row, out + rule.before * step);
+      for_each_added([&](std::int64_t source, std::int64_t target) {
+        std::copy_n(own + source, step, out + target);
+      });
+    };
+    const auto add_row = [&](const scalar_t* gradient, scalar_t* out) {
+      std::copy_n(gradient + rule.before * step, row, out);
+      for_each_added([&](std::int64_t target, std::int64_t source) {
+        for (std::int64_t k = 0; k < step; ++k) {
+          out[target + k] += gradient[source + k];
+        }
+      });
+    };
+    at::parallel_for(0, outer, 1 + kProductGrain / long_row,
+                     [&](std::int64_t begin, std::int64_t end) {
+                       for (std::int64_t i = begin; i < end; ++i) {
+                         backward
+                             ? add_row(from + i * long_row, to + i * row)
+                             : continue_row(from + i * row, to + i * long_row);
+                       }
+                     });
+  });
+  return result;
+}
+
+struct Continued : Function<Continued> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& values,
+                            std::int64_t dim, std::int64_t before,
+                            std::int64_t after, bool repeats_edge,
+                            bool backward) {
+    context->saved_data["dim"] = dim;
+    context->saved_data["before"] = before;
+    context->saved_data["after"] = after;
+    context->saved_data["repeats_edge"] = repeats_edge;
+    context->saved_data["backward"] = backward;
+    return continue_plain(values.detach(), {dim, before, after, repeats_edge},
+                          backward);
+  }
+  static variable_list backward(AutogradContext* context,
+                                variable_list gradients) {
+    auto& saved = context->saved_data;
+    return {apply(gradients[0], saved["dim"].toInt(), saved["before"].toInt(),
+                  saved["after"].toInt(), saved["repeats_edge"].toBool(),
+                  !saved["backward"].toBool()),
+            at::Tensor(),
+            at::Tensor(),
+            at::Tensor(),
+            at::Tensor(),
+            at::Tensor()};
+  }
+};
+
+at::Tensor continued(const at::Tensor& values, const Continuation& rule) {
+  if (rule.added() == 0) return values;
+  const std::int64_t length = values.size(rule.dim);
+  TORCH_INTERNAL_ASSERT(std::max(rule.before, rule.after) <
+                        length + (rule.repeats_edge ? 1 : 0));
+  const at::ScalarType type = values.scalar_type();
+  if (values.is_cpu() && (type == at::kFloat || type == at::kDouble)) {
+    return values.requires_grad() && at::GradMode::is_enabled()
+               ? Continued::apply(values, rule.dim, rule.before, rule.after,
+                                  rule.repeats_edge, false)
+               : continue_plain(values, rule, false);
+  }
+  const at::Tensor places = fresh_tensor({length + rule.added()}, at::kLong);
+  auto* const to = places.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < places.numel(); ++i) {
+    to[i] = rule.place(i - rule.before, length);
+  }
+  return values.index_select(rule.dim, places.to(values.device()));
 }
 
 // Halves round to even, as in Python.
@@ -141,7 +238,7 @@ at::Tensor mirrored(const at::Tensor& values, std::int64_t before,
                     std::int64_t after) {
   at::Tensor result = values;
   for (const std::int64_t dim : {values.dim() - 2, values.dim() - 1}) {
-    result = result.index_select(dim, places(values, dim, before, after, true));
+    result = continued(result, {dim, before, after, /*repeats_edge=*/true});
   }
   return result;
 }
@@ -150,7 +247,7 @@ at::Tensor reflected(const at::Tensor& values, std::int64_t size,
                      std::int64_t dims) {
   at::Tensor result = values;
   for (std::int64_t dim = values.dim() - dims; dim < values.dim(); ++dim) {
-    result = result.index_select(dim, places(values, dim, size, size, false));
+    result = continued(result, {dim, size, size, /*repeats_edge=*/false});
   }
   return result;
 }

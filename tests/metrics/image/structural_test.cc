@@ -7,6 +7,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/reflection_pad2d.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -14,7 +15,10 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <limits>
+#include <utility>
 
 #include "tally/losses/metric_loss.h"
 #include "tally/metrics/image/multi_scale_structural_similarity_index_measure.h"
@@ -174,6 +178,49 @@ TEST(UniversalIndexTest, GradientsAreThoseOfLibTorchsOperations) {
       const double scale = expected[i].abs().max().item<double>();
       EXPECT_LT(fused[i].sub(expected[i]).abs().max().item<double>(),
                 1e-9 * scale);
+    }
+  }
+}
+
+using Continue = std::function<at::Tensor(const at::Tensor&)>;
+
+// The gradient, and that of its squares' sum.
+std::pair<at::Tensor, at::Tensor> gradients_of(const Continue& continued,
+                                               const at::Tensor& values) {
+  const at::Tensor x = values.clone().requires_grad_();
+  const at::Tensor first = torch::autograd::grad({continued(x).pow(3).sum()},
+                                                 {x}, {}, /*retain_graph=*/true,
+                                                 /*create_graph=*/true)[0];
+  return {first, torch::autograd::grad({first.square().sum()}, {x})[0]};
+}
+
+TEST(ContinuationTest, IsThatOfLibTorchsOperations) {
+  namespace image = internal::image;
+  const auto mirror = [](const at::Tensor& values, std::int64_t dim,
+                         std::int64_t before, std::int64_t after) {
+    const std::int64_t length = values.size(dim);
+    return at::cat({values.narrow(dim, 0, before).flip(dim), values,
+                    values.narrow(dim, length - after, after).flip(dim)},
+                   dim);
+  };
+  const std::pair<Continue, Continue> pairs[] = {
+      {[](const at::Tensor& x) { return image::reflected(x, 3, 2); },
+       [](const at::Tensor& x) {
+         return at::reflection_pad2d(x, {3, 3, 3, 3});
+       }},
+      {[](const at::Tensor& x) { return image::mirrored(x, 4, 2); },
+       [&](const at::Tensor& x) {
+         return mirror(mirror(x, 2, 4, 2), 3, 4, 2);
+       }}};
+  for (const at::ScalarType type : {at::kDouble, at::kFloat, at::kBFloat16}) {
+    const at::Tensor values = at::rand({2, 3, 4, 6}).to(type);
+    for (const auto& [continued, expected] : pairs) {
+      EXPECT_TRUE(continued(values).equal(expected(values))) << type;
+      if (type != at::kDouble) continue;
+      const auto [first, second] = gradients_of(continued, values);
+      const auto [own_first, own_second] = gradients_of(expected, values);
+      EXPECT_TRUE(first.allclose(own_first, 1e-12));
+      EXPECT_TRUE(second.allclose(own_second, 1e-12));
     }
   }
 }
