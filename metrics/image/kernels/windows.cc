@@ -185,8 +185,9 @@ struct Continued : Function<Continued> {
 at::Tensor continued(const at::Tensor& values, const Continuation& rule) {
   if (rule.added() == 0) return values;
   const std::int64_t length = values.size(rule.dim);
-  TORCH_INTERNAL_ASSERT(std::max(rule.before, rule.after) <
-                        length + (rule.repeats_edge ? 1 : 0));
+  TORCH_INTERNAL_ASSERT(
+      std::max(rule.before, rule.after) < length + (rule.repeats_edge ? 1 : 0),
+      "the mirror image of ", length, " values is too short");
   const at::ScalarType type = values.scalar_type();
   if (values.is_cpu() && (type == at::kFloat || type == at::kDouble)) {
     return values.requires_grad() && at::GradMode::is_enabled()
