@@ -122,10 +122,8 @@ at::Tensor SpatialCorrelation::scores(image::Tensors images) const {
       is_constant(xx, images[0]).logical_or(is_constant(yy, images[1]));
   const at::Tensor norm =
       xx.masked_fill(none, 1).sqrt().mul(yy.masked_fill(none, 1).sqrt());
-  return covariance(x, y, mx, my)
-      .div(norm)
-      .masked_fill(none, 0)
-      .mean({1, 2, 3});
+  return image::mean_of_each(
+      covariance(x, y, mx, my).div(norm).masked_fill(none, 0), {1, 2, 3});
 }
 
 at::Tensor SpatialCorrelationCoefficient::evaluate(const State& state) const {

@@ -171,9 +171,10 @@ void SlidingError::check(image::Tensors images) const {
 }
 
 at::Tensor SlidingError::scores(image::Tensors images) const {
-  return image::root(image::inner_means(images[0].sub(images[1]).square(),
-                                        window_size_))
-      .mean({1, 2, 3});
+  return image::mean_of_each(
+      image::root(
+          image::inner_means(images[0].sub(images[1]).square(), window_size_)),
+      {1, 2, 3});
 }
 
 at::Tensor RootMeanSquaredErrorUsingSlidingWindow::evaluate(
@@ -207,12 +208,13 @@ void AverageSpectralError::check(image::Tensors images) const {
 
 at::Tensor AverageSpectralError::scores(image::Tensors images) const {
   const auto means = [&](const at::Tensor& values) {
-    return image::inner_means(values, window_size_).mean(1);
+    return image::mean_of_each(image::inner_means(values, window_size_), 1);
   };
-  return image::root(means(images[0].sub(images[1]).square()))
-      .div(means(images[1]).abs())
-      .mul(100)
-      .mean({1, 2});
+  return image::mean_of_each(
+      image::root(means(images[0].sub(images[1]).square()))
+          .div(means(images[1]).abs())
+          .mul(100),
+      {1, 2});
 }
 
 at::Tensor RelativeAverageSpectralError::evaluate(const State& state) const {

@@ -24,6 +24,7 @@ class SlidingError : public internal::image::ImageMeasure {
 
   void check(internal::image::Tensors images) const override;
   at::Tensor scores(internal::image::Tensors images) const override;
+  bool takes_several() const override { return true; }
 
  private:
   std::int64_t window_size_;

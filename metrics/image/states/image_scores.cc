@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/aminmax.h>
+#include <ATen/ops/cat.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -75,9 +76,10 @@ double plain_sum(const ImageMeasure& measure, Tensors images) {
     for (const at::Tensor& tensor : images) {
       most = std::max(most, tensor.numel());
     }
-    // Small images together.
-    const std::int64_t size = std::max<std::int64_t>(
-        kSeveralImages * count / std::max<std::int64_t>(most, 1), 1);
+    const std::int64_t size =
+        measure.takes_several()
+            ? std::max<std::int64_t>(kSeveralImages * count / most, 1)
+            : 1;
     const auto score = [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t part = begin; part < end; ++part) {
         const std::int64_t first = part * size;
@@ -120,6 +122,18 @@ std::vector<at::Tensor> frames_of(Tensors videos) {
 }
 
 }  // namespace
+
+at::Tensor mean_of_each(const at::Tensor& values, at::IntArrayRef dims) {
+  const bool has_graph = values.requires_grad() && at::GradMode::is_enabled();
+  if (values.size(0) == 1 || has_graph || !values.is_cpu()) {
+    return values.mean(dims);
+  }
+  std::vector<at::Tensor> means;
+  for (std::int64_t n = 0; n < values.size(0); ++n) {
+    means.push_back(values.narrow(0, n, 1).mean(dims));
+  }
+  return at::cat(means);
+}
 
 void check_images(const char* input, const at::Tensor& images) {
   check_real(input, images);

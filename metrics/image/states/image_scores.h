@@ -75,7 +75,14 @@ class ImageMeasure {
   /// Whether scores() takes images as they are, and its result depends neither
   /// on the number of threads nor on the images beside.
   virtual bool takes_any_dtype() const { return false; }
+  /// Whether scores() depends, to the bit, on no image beside, so that several
+  /// can be scored at once.
+  virtual bool takes_several() const { return false; }
 };
+
+/// values.mean(dims) of each image by itself, as LibTorch's order of a sum may
+/// depend on the others: for takes_several().
+at::Tensor mean_of_each(const at::Tensor& values, at::IntArrayRef dims);
 
 /// c10::TypeError unless the input is dense and real; c10::ValueError unless it
 /// is [N, C, H, W] with at least one value in each image.

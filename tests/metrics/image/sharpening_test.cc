@@ -166,6 +166,9 @@ TEST(SharpeningTest, ValuesDoNotDependOnTheBatch) {
               apart.compute().template item<double>());
   };
   check(RelativeAverageSpectralError(), RelativeAverageSpectralError());
+  check(RootMeanSquaredErrorUsingSlidingWindow(),
+        RootMeanSquaredErrorUsingSlidingWindow());
+  check(SpatialCorrelationCoefficient(), SpatialCorrelationCoefficient());
   check(SpectralDistortionIndex(), SpectralDistortionIndex());
 }
 
