@@ -239,7 +239,9 @@ void ClasswiseWrapper::evaluate_into(const AnyState& state,
   TORCH_CHECK_VALUE(all.size() == 1 && all.value().dim() > 0, kName,
                     ": expected one value for each class of ", metric().repr(),
                     "; its average should be none");
-  const at::Tensor& values = all.value();
+  at::Tensor values = all.value();
+  // Not each row: they share a storage, and would be copied once more.
+  finish(values);
   const auto count = static_cast<std::size_t>(values.size(0));
   const std::string& inner = all.begin()->first;
   const auto& labels = options_.labels();
@@ -257,7 +259,6 @@ void ClasswiseWrapper::evaluate_into(const AnyState& state,
   std::vector<at::Tensor> rows = apart(values);
   results.reserve(results.size() + count);
   for (std::size_t i = 0; i < count; ++i) {
-    finish(rows[i]);
     const std::string& label = labels.empty() ? numbers[i] : labels[i];
     std::string own;
     own.reserve(first.size() + label.size() + options_.postfix().size());
