@@ -97,7 +97,6 @@ SEQUENTIAL: dict[str, str] = {
     "BinaryCalibrationSlope": "each step needs the last one's sums over all rows",
     "BootStrapper": "one generator draws for all copies, which are updated in turn",
     "InceptionScore": "the means of classes are sums over rows in their order",
-    "MultiScaleStructuralSimilarityIndexMeasure": "small scales have few bands of rows",
     "MultioutputWrapper": "outputs are updated in turn",
 }
 
