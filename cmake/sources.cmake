@@ -216,6 +216,7 @@ set(TALLY_METRICS_HEADERS
     metrics/clustering/states/cluster_samples.h
     metrics/clustering/states/label_pairs.h
     metrics/collection.h
+    metrics/common/block_sums.h
     metrics/common/constants.h
     metrics/common/inherited_arg.h
     metrics/common/interval_words.h

@@ -121,25 +121,19 @@ bool can_loop(const at::Tensor& value, const at::Tensor& weight) {
 
 template <class T>
 ExtremesAggregation::State extremes_of(const T* values, std::int64_t count) {
-  // In turns, so that one comparison does not wait for the last one.
-  constexpr std::int64_t kTurns = 8;
-  T low[kTurns], high[kTurns];
-  std::fill_n(low, kTurns, values[0]);
-  std::fill_n(high, kTurns, values[0]);
+  constexpr int kLanes = 8;
+  T low[kLanes], high[kLanes];
+  std::fill_n(low, kLanes, values[0]);
+  std::fill_n(high, kLanes, values[0]);
   bool has_nan = false;
-  const auto add = [&](std::int64_t i, std::int64_t turn) {
-    low[turn] = std::min(low[turn], values[i]);
-    high[turn] = std::max(high[turn], values[i]);
+  internal::visit_in_lanes<kLanes>(count, [&](std::int64_t i, int lane) {
+    low[lane] = std::min(low[lane], values[i]);
+    high[lane] = std::max(high[lane], values[i]);
     has_nan |= values[i] != values[i];
-  };
-  const std::int64_t whole = count - count % kTurns;
-  for (std::int64_t i = 0; i < whole; i += kTurns) {
-    for (std::int64_t turn = 0; turn < kTurns; ++turn) add(i + turn, turn);
-  }
-  for (std::int64_t i = whole; i < count; ++i) add(i, 0);
+  });
   if (has_nan) return {internal::kNaN, internal::kNaN};
-  return {*std::min_element(low, low + kTurns),
-          *std::max_element(high, high + kTurns)};
+  return {*std::min_element(low, low + kLanes),
+          *std::max_element(high, high + kLanes)};
 }
 
 ExtremesAggregation::State extremes(const at::Tensor& value) {

@@ -37,17 +37,25 @@ auto visit_values(const at::Tensor& a, const at::Tensor& b,
                b.to(at::kDouble).const_data_ptr<double>());
 }
 
+/// Calls visit(i, lane) for i from 0 to count - 1, lanes from 0 to kLanes - 1
+/// in turn: what each lane gathers need not wait for what the last one did.
+template <int kLanes, class Visit>
+void visit_in_lanes(std::int64_t count, const Visit& visit) {
+  // So that of a constant count the compiler knows whether any are left.
+  const std::int64_t whole = count - count % kLanes;
+  for (std::int64_t i = 0; i < whole; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) visit(i + lane, lane);
+  }
+  for (std::int64_t i = whole; i < count; ++i) visit(i, 0);
+}
+
 /// The sum of term(0) to term(count - 1), several at a time.
 template <class Term>
 double sum_terms(std::int64_t count, const Term& term) {
   constexpr int kLanes = 8;
   double lanes[kLanes] = {};
-  // So that of a constant count the compiler knows whether any are left.
-  const std::int64_t whole = count - count % kLanes;
-  for (std::int64_t i = 0; i < whole; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += term(i + lane);
-  }
-  for (std::int64_t i = whole; i < count; ++i) lanes[0] += term(i);
+  visit_in_lanes<kLanes>(
+      count, [&](std::int64_t i, int lane) { lanes[lane] += term(i); });
   double sum = 0;
   for (const double lane : lanes) sum += lane;
   return sum;

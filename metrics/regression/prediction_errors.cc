@@ -64,23 +64,17 @@ void check_epsilon(const char* metric, double epsilon) {
 // A NaN is found by the sum: it would lose each comparison.
 template <class T>
 double largest_error(const T* preds, const T* target, std::int64_t count) {
-  // In turns, so that one does not wait for the last one.
-  constexpr std::int64_t kTurns = 4;
-  double largest[kTurns] = {}, sums[kTurns] = {};
-  const auto add = [&](std::int64_t i, std::int64_t turn) {
+  constexpr int kLanes = 4;
+  double largest[kLanes] = {}, sums[kLanes] = {};
+  internal::visit_in_lanes<kLanes>(count, [&](std::int64_t i, int lane) {
     const double error = std::abs(static_cast<double>(preds[i]) -
                                   static_cast<double>(target[i]));
-    largest[turn] = error > largest[turn] ? error : largest[turn];
-    sums[turn] += error;
-  };
-  std::int64_t i = 0;
-  for (; i + kTurns <= count; i += kTurns) {
-    for (std::int64_t turn = 0; turn < kTurns; ++turn) add(i + turn, turn);
-  }
-  for (; i < count; ++i) add(i, 0);
-  return std::isnan(std::accumulate(sums, sums + kTurns, 0.0))
+    largest[lane] = error > largest[lane] ? error : largest[lane];
+    sums[lane] += error;
+  });
+  return std::isnan(std::accumulate(sums, sums + kLanes, 0.0))
              ? internal::kNaN
-             : *std::max_element(largest, largest + kTurns);
+             : *std::max_element(largest, largest + kLanes);
 }
 
 }  // namespace

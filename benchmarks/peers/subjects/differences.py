@@ -51,54 +51,41 @@ DIFFERENT: dict[str, str] = {
     "SQuAD": "TorchMetrics' values are percentages, rounded differently",
 }
 
-_ROWS = "rows are checked and summed one after another, so that an error names the first"
-_SORTED = "one thread sorts or selects among all values"
-_POINTS = "a curve's points are read and written in order; only sorting has two threads"
-_MEMORY = "little is done to each number: the second core waits for memory"
-_SUMS = "sums of a signal have one order; what is parallel is too short"
-_CLUSTERS = "points are added to their clusters one after another"
-_PAIRS = "few pairs of columns"
-
-# Calls that gain less from a second thread than four fifths of what reading gains, by label.
-SEQUENTIAL: dict[str, str] = {
-    **dict.fromkeys((
+# Calls that gain less from a second thread than four fifths of what reading gains.
+_REASONS = {
+    "one thread goes through the rows, for all of the work or part of it": (
         "BinaryFairness", "BinaryGroupStatRates", "BinarySpiegelhalterZ",
-        "CriticalSuccessIndex", "D2TweedieScore", "FleissKappa", "JensenShannonDivergence",
-        "KLDivergence", "MulticlassBrierScore", "MulticlassExactMatch",
+        "CriticalSuccessIndex", "D2TweedieScore", "FleissKappa", "InceptionScore",
+        "JensenShannonDivergence", "KLDivergence", "MulticlassBrierScore",
         "MulticlassHingeLoss", "MulticlassLogLoss", "MultilabelCoverageError",
         "MultilabelExactMatch", "MultilabelLogLoss", "MultilabelRankingAveragePrecision",
-        "MultilabelRankingLoss", "ClusterAccuracy", "CramersV",
-        "PearsonsContingencyCoefficient", "TheilsU", "TschuprowsT"), _ROWS),
-    **dict.fromkeys((
+        "MultilabelRankingLoss"),
+    "one thread looks through the labels before pairs are counted": (
+        "ClusterAccuracy", "CramersV", "PearsonsContingencyCoefficient", "TheilsU",
+        "TschuprowsT"),
+    "one thread sorts, or selects among all values": (
         "D2AbsoluteErrorScore", "D2PinballScore", "LovaszHingeLoss",
-        "MedianAbsoluteError", "SpearmanCorrCoef"), _SORTED),
-    **dict.fromkeys((
-        *(f"{kind}{name}" for kind in ("Binary", "Multiclass", "Multilabel") for name in (
+        "MedianAbsoluteError", "SpearmanCorrCoef"),
+    "one thread goes along a curve": tuple(
+        f"{kind}{name}" for kind in ("Binary", "Multiclass", "Multilabel") for name in (
             "AUROC", "AveragePrecision", "EER", "LogAUC", "PrecisionAtFixedRecall",
             "PrecisionRecallCurve", "ROC", "RecallAtFixedPrecision",
             "SensitivityAtSpecificity", "SpecificityAtSensitivity")),
-        "MultilabelAUROC (100 thresholds)", "MultilabelROC (100 thresholds)",
-        "MultilabelPrecisionRecallCurve (100 thresholds)",
-        "RetrievalRecallAtFixedPrecision"), _POINTS),
-    **dict.fromkeys((
-        "CatMetric", "MeanSquaredError", "PeakSignalNoiseRatio", "R2Score",
-        "RelativeSquaredError", "TotalVariation", "MaxMetric", "MinMetric",
-        "ErrorRelativeGlobalDimensionlessSynthesis"), _MEMORY),
-    **dict.fromkeys((
-        "ComplexScaleInvariantSignalNoiseRatio", "ScaleInvariantSignalDistortionRatio",
-        "ScaleInvariantSignalNoiseRatio", "SignalDistortionRatio", "SignalNoiseRatio",
-        "SourceAggregatedSignalDistortionRatio"), _SUMS),
-    **dict.fromkeys((
-        "CalinskiHarabaszScore", "DaviesBouldinScore", "DunnIndex"), _CLUSTERS),
-    **dict.fromkeys((
-        "CramersVMatrix", "PearsonsContingencyCoefficientMatrix", "TheilsUMatrix",
-        "TschuprowsTMatrix"), _PAIRS),
-    "BinaryCalibrationIntercept": "each step needs the last one's sums over all rows",
-    "BinaryCalibrationSlope": "each step needs the last one's sums over all rows",
-    "BootStrapper": "one generator draws for all copies, which are updated in turn",
-    "InceptionScore": "the means of classes are sums over rows in their order",
-    "MultioutputWrapper": "outputs are updated in turn",
+    "one thread puts the points into their clusters": (
+        "CalinskiHarabaszScore", "DaviesBouldinScore", "DunnIndex"),
+    "one step needs the last one's sums over all rows": (
+        "BinaryCalibrationIntercept", "BinaryCalibrationSlope"),
+    "one copy, or one output, is updated after the other": (
+        "BootStrapper", "MultioutputWrapper"),
+    "little is done to each number, and more is written than when reading": (
+        "CatMetric", "PeakSignalNoiseRatio", "TotalVariation"),
+    "little more than a millisecond, of which the second thread's start is a part": (
+        *(f"{kind}{name} (100 thresholds)" for kind in ("Multiclass", "Multilabel")
+          for name in ("AUROC", "PrecisionRecallCurve", "ROC")),
+        "CramersVMatrix", "MulticlassExactMatch", "PearsonsContingencyCoefficientMatrix",
+        "RetrievalRecallAtFixedPrecision", "TheilsUMatrix", "TschuprowsTMatrix"),
 }
+SEQUENTIAL = {label: why for why, labels in _REASONS.items() for label in labels}
 
 _NETWORK = "TorchMetrics' class runs its own network; Tally's takes features"
 _ALONE = "no Python library computes the same from tensors or files"

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "tally/metrics/common/checks.h"
-#include "tally/metrics/common/plain_values.h"
 
 namespace tally::internal::audio {
 namespace {
@@ -137,23 +136,6 @@ Signals arrange(const at::Tensor& preds, const at::Tensor& target,
                     folds.words, ", got ", p.sizes());
   return {folded(p, folds), folded(t, folds), epsilon_of(p.scalar_type()),
           p.sizes().slice(p.dim() - folds.inner).vec()};
-}
-
-std::vector<std::int64_t> samples_with_nan(const Signals& signals) {
-  std::vector<std::int64_t> places;
-  const std::int64_t size = signals.channels() * signals.time();
-  visit_values(signals.preds, signals.target,
-               [&](const auto* p, const auto* t) {
-                 for (std::int64_t n = 0; n < signals.samples(); ++n) {
-                   bool found = false;
-                   for (std::int64_t i = n * size; i < (n + 1) * size; ++i) {
-                     found |= p[i] != p[i] || t[i] != t[i];
-                   }
-                   if (found) places.push_back(n);
-                 }
-                 return 0;
-               });
-  return places;
 }
 
 }  // namespace tally::internal::audio

@@ -52,8 +52,4 @@ inline constexpr InputInfo kTimeInputs[] = {
 Signals arrange(const at::Tensor& preds, const at::Tensor& target,
                 Layout layout);
 
-/// Which samples of N contain NaN, preds or target: none if it is empty.
-/// REQUIRES: plain signals.
-std::vector<std::int64_t> samples_with_nan(const Signals& signals);
-
 }  // namespace tally::internal::audio

@@ -50,6 +50,30 @@ void visit_samples(const Signals& signals, const Visit& visit) {
   }
 }
 
+// Of which samples this holds.
+template <class Holds>
+std::vector<std::int64_t> places_where(const Signals& plain,
+                                       const Holds& holds) {
+  std::vector<char> found(static_cast<std::size_t>(plain.samples()));
+  visit_samples(plain, [&](std::int64_t n, const auto& sample) {
+    found[n] = holds(sample);
+  });
+  std::vector<std::int64_t> places;
+  for (std::int64_t n = 0; n < plain.samples(); ++n) {
+    if (found[n]) places.push_back(n);
+  }
+  return places;
+}
+
+template <class T>
+bool has_nan(const SamplePair<T>& sample) {
+  bool found = false;
+  for (std::int64_t i = 0; i < sample.channels * sample.time; ++i) {
+    found |= std::isunordered(sample.preds[i], sample.target[i]);
+  }
+  return found;
+}
+
 // Signals without the samples at `places`.
 Signals without(const Signals& signals,
                 const std::vector<std::int64_t>& places) {
@@ -181,11 +205,9 @@ std::int64_t EnergyRatio::count_silent(const Signals& plain) const {
 }
 
 std::int64_t count_silent(const Signals& plain, bool zero_mean) {
-  std::vector<char> silent(static_cast<std::size_t>(plain.samples()));
-  visit_samples(plain, [&](std::int64_t n, const auto& sample) {
-    silent[n] = is_silent(sample, zero_mean);
-  });
-  return std::count(silent.begin(), silent.end(), 1);
+  const auto silent = places_where(
+      plain, [&](const auto& sample) { return is_silent(sample, zero_mean); });
+  return static_cast<std::int64_t>(silent.size());
 }
 
 at::Tensor centered(const at::Tensor& signals) {
@@ -202,7 +224,8 @@ SignalScoresState observe_signals(const SignalMeasure& measure,
   Signals signals = arrange(preds, target, measure.layout());
   measure.check(signals);
   Signals plain = signals.plain();
-  std::vector<std::int64_t> nan = samples_with_nan(plain);
+  std::vector<std::int64_t> nan =
+      places_where(plain, [](const auto& sample) { return has_nan(sample); });
   TORCH_CHECK_VALUE(nan.empty() || policy != NanPolicy::kError,
                     "expected signals without NaN, got some in sample ",
                     nan[0]);

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
-#include <c10/util/SmallVector.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -14,6 +11,7 @@
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/inputs/multiclass_inputs.h"
 #include "tally/metrics/classification/inputs/value_checks.h"
+#include "tally/metrics/common/block_sums.h"
 #include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/state/fields.h"
@@ -164,49 +162,44 @@ ElementLosses element_losses(const BinaryBatch& batch, const at::Tensor& preds,
   return {losses(preds), kept_weights(kept, weight), elements.target};
 }
 
-/// The sum of the losses of elements that all count, several at once, by parts
-/// that do not depend on the number of threads. Nothing if there are others:
-/// with NaN, or with values that the batch refuses.
+/// The sum of the losses of elements, if all of them count.
+struct UsualSum {
+  double sum = 0;
+  bool is_usual = true;
+
+  UsualSum& operator+=(const UsualSum& other) {
+    sum += other.sum;
+    is_usual &= other.is_usual;
+    return *this;
+  }
+};
+
+/// Nothing if some do not: NaN, or values that the batch refuses.
 /// REQUIRES: as above, and nothing that is ignored.
 template <class Plain>
 std::optional<double> sum_usual_losses(const BinaryBatch& batch,
                                        const Plain& plain) {
-  // Elements that are worth a thread.
-  constexpr std::int64_t kPart = 16384;
   const bool checks_range = batch.checks_range();
-  const auto sum_of = [&](const auto* scores,
-                          const auto* targets) -> std::optional<double> {
-    const std::int64_t parts = (batch.size() + kPart - 1) / kPart;
-    c10::SmallVector<double, 8> sums(static_cast<std::size_t>(parts));
-    std::atomic<bool> are_usual{true};
-    const auto sum_part = [&](std::int64_t part) {
-      const std::int64_t begin = part * kPart;
-      const std::int64_t end = std::min(begin + kPart, batch.size());
-      bool part_is_usual = true;
-      for (std::int64_t i = begin; i < end; ++i) {
-        const bool is_number = scores[i] == scores[i];
-        const bool is_in_range = (scores[i] >= 0) & (scores[i] <= 1);
-        part_is_usual &= ((targets[i] == 0) | (targets[i] == 1)) & is_number &
-                         (is_in_range | !checks_range);
-      }
-      if (!part_is_usual) {
-        are_usual = false;
-        return;
-      }
-      sums[part] = sum_terms(end - begin, [&](std::int64_t i) {
-        return plain(static_cast<double>(scores[begin + i]),
-                     targets[begin + i] == 1);
-      });
-    };
-    at::parallel_for(0, parts, 1, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last && are_usual; ++i) sum_part(i);
-    });
-    if (!are_usual) return std::nullopt;
-    double sum = 0;
-    for (const double of_part : sums) sum += of_part;
-    return std::isnan(sum) ? std::nullopt : std::optional(sum);
+  const auto sum_of = [&](const auto* scores, const auto* targets) {
+    return sum_blocks(
+        batch.size(), [&](std::int64_t begin, std::int64_t end) -> UsualSum {
+          bool is_usual = true;
+          for (std::int64_t i = begin; i < end; ++i) {
+            const bool is_number = scores[i] == scores[i];
+            const bool is_in_range = (scores[i] >= 0) & (scores[i] <= 1);
+            is_usual &= ((targets[i] == 0) | (targets[i] == 1)) & is_number &
+                        (is_in_range | !checks_range);
+          }
+          if (!is_usual) return {0, false};
+          return {sum_terms(end - begin, [&](std::int64_t i) {
+            return plain(static_cast<double>(scores[begin + i]),
+                         targets[begin + i] == 1);
+          })};
+        });
   };
-  return visit_elements(batch, sum_of);
+  const UsualSum all = visit_elements(batch, sum_of);
+  if (!all.is_usual || std::isnan(all.sum)) return std::nullopt;
+  return all.sum;
 }
 
 /// The losses of binary scores: `plain(score, is_one)` for numbers, or

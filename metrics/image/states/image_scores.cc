@@ -124,8 +124,7 @@ std::vector<at::Tensor> frames_of(Tensors videos) {
 }  // namespace
 
 at::Tensor mean_of_each(const at::Tensor& values, at::IntArrayRef dims) {
-  const bool has_graph = values.requires_grad() && at::GradMode::is_enabled();
-  if (values.size(0) == 1 || has_graph || !values.is_cpu()) {
+  if (values.size(0) == 1 || records(values) || !values.is_cpu()) {
     return values.mean(dims);
   }
   std::vector<at::Tensor> means;

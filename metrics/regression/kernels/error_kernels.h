@@ -11,6 +11,13 @@ struct PlainSums {
   double sum = 0;
   double weight = 0;
   bool valid = true;  // whether all errors are defined
+
+  PlainSums& operator+=(const PlainSums& other) {
+    sum += other.sum;
+    weight += other.weight;
+    valid &= other.valid;
+    return *this;
+  }
 };
 
 /// Errors of predictions p and targets t, with the parameter a:

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 
-#include <algorithm>
 #include <optional>
 #include <type_traits>
-#include <vector>
 
+#include "tally/metrics/common/block_sums.h"
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/fused.h"
 #include "tally/metrics/common/plain_values.h"
@@ -31,26 +29,6 @@ using SumsOf = decltype(std::declval<const Error&>().sums(
 
 template <class Options>
 using OutputsOf = decltype(std::declval<const Options&>().num_outputs());
-
-/// `sums_of(begin, end)` over blocks, added in order.
-template <class SumsOf>
-PlainSums sum_blocks(std::int64_t count, const SumsOf& sums_of) {
-  if (count <= kSumBlock) return sums_of(0, count);
-  const std::int64_t blocks = (count + kSumBlock - 1) / kSumBlock;
-  std::vector<PlainSums> parts(blocks);
-  at::parallel_for(0, blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      parts[i] = sums_of(i * kSumBlock, std::min(count, (i + 1) * kSumBlock));
-    }
-  });
-  PlainSums total;
-  for (const PlainSums& part : parts) {
-    total.sum += part.sum;
-    total.weight += part.weight;
-    total.valid &= part.valid;
-  }
-  return total;
-}
 
 /// Sums the elements [begin, end); `weight_at(i)` is the weight of an element.
 template <bool kWeighted, class Error, class T, class WeightAt>

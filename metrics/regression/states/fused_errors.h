@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/metrics/common/block_sums.h"
 #include "tally/metrics/common/fused.h"
 #include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/regression/kernels/error_slopes.h"
@@ -22,10 +23,6 @@ namespace tally::internal::regression {
 
 template <class Error>
 using ScaleOf = decltype(std::declval<const Error&>().scale(0.0));
-
-/// Elements that one thread sums at a time. Fixed, so that sums do not depend
-/// on the number of threads.
-constexpr std::int64_t kSumBlock = 1 << 16;
 
 /// That of an error's derivatives, specialized for errors that have one.
 template <class Error>

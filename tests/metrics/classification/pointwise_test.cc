@@ -130,11 +130,11 @@ TEST(PointwiseTest, LoopsEqualTensorOperations) {
 }
 
 TEST(PointwiseTest, ManyElementsAreTheSameForAnyThreads) {
-  at::Tensor preds = at::rand({50'001});
+  at::Tensor preds = at::rand({150'001});
   const at::Tensor target = at::randint(2, preds.sizes(), at::kLong);
   const int before = at::get_num_threads();
   for (const bool has_nan : {false, true}) {
-    if (has_nan) preds[50'000] = kNaN;
+    if (has_nan) preds[150'000] = kNaN;
     const auto loss = [&](const at::Tensor& scores) {
       BinaryLogLoss metric({}, MetricOptions().nan_policy(NanPolicy::kIgnore));
       metric.update(scores, target);

@@ -172,7 +172,6 @@ TEST(SharpeningTest, ValuesDoNotDependOnTheBatch) {
   check(SpectralDistortionIndex(), SpectralDistortionIndex());
 }
 
-// Sums of neighbors would leave rounding, whose correlation is anything.
 TEST(NeighborDifferencesTest, AreThoseOfLibTorchsOperations) {
   for (const std::int64_t height : {1, 2, 7}) {
     for (const std::int64_t width : {1, 2, 3, 10, 37}) {
@@ -187,6 +186,7 @@ TEST(NeighborDifferencesTest, AreThoseOfLibTorchsOperations) {
   }
 }
 
+// Sums of neighbors would leave rounding, whose correlation is anything.
 TEST(SpatialCorrelationCoefficientTest, NoEdgesNoCorrelation) {
   using Scc = SpatialCorrelationCoefficient;
   const at::Tensor flat = at::full({1, 1, 16, 16}, 0.1, at::kDouble);

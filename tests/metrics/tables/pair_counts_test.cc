@@ -49,7 +49,6 @@ std::vector<std::int64_t> flat(const at::Tensor& cells) {
   return {begin, begin + cells.numel()};
 }
 
-// Few and many, of small ranges, of sparse ones, and of all int64.
 // Labels from 0 on have a table, which grows when larger ones come late.
 TEST(PairCountsTest, CountsSmallLabels) {
   std::mt19937_64 random(2);
@@ -91,6 +90,7 @@ TEST(PairCountsTest, CountsManyByAnyNumberOfThreads) {
   at::set_num_threads(before);
 }
 
+// Few and many, of small ranges, of sparse ones, and of all int64.
 TEST(PairCountsTest, CountsAnyLabels) {
   std::mt19937_64 random(1);
   for (const std::size_t size : {1, 2, 255, 256, 257, 3000, 20'000}) {
