@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tally/state/fresh_tensor.h"
+#include "tally/state/narrow_integers.h"
 
 namespace tally {
 namespace {
@@ -19,92 +20,18 @@ constexpr std::int64_t kMaxDimensions = 64;
 // How the elements of a tensor are laid out.
 enum Layout : std::int64_t {
   kPlain = 0,
-  kNarrow = 1,   // blocks of integers, see Encoder::narrow
+  kNarrow = 1,   // see narrow_integers.h
   kAligned = 2,  // behind an integer that counts the bytes to leave out
 };
 constexpr std::int64_t kNarrowed = 16;                  // elements, or more
-constexpr std::int64_t kBlock = 64;                     // elements
 constexpr std::size_t kViewed = std::size_t{64} << 10;  // bytes, or more
 constexpr std::size_t kPart = std::size_t{64} << 10;    // bytes, in the cache
-constexpr std::size_t kBlocksOfPart = kPart / (kBlock * sizeof(std::int64_t));
 
 // A tensor header is one integer: dtype in the low half, dimensions above, the
 // layout at the top.
 std::int64_t pack_header(std::int64_t dtype, std::int64_t dimensions,
                          Layout layout) {
   return layout << 48 | dimensions << 32 | (dtype & 0xffffffff);
-}
-
-std::int64_t blocks_of(std::int64_t elements) {
-  return (elements + kBlock - 1) / kBlock;
-}
-
-std::size_t checked_width(char byte) {
-  const auto width = static_cast<std::size_t>(byte);
-  TORCH_CHECK_VALUE(width <= 8 && (width & (width - 1)) == 0,
-                    "expected integers of 0, 1, 2, 4 or 8 bytes, got ", width);
-  return width;
-}
-
-std::size_t width_of(std::uint64_t bits) {
-  if (bits == 0) return 0;
-  if (bits < std::uint64_t{1} << 8) return 1;
-  if (bits < std::uint64_t{1} << 16) return 2;
-  return bits < std::uint64_t{1} << 32 ? 4 : 8;
-}
-
-template <class Narrow>
-char* write_as(const std::int64_t* from, std::int64_t size, char* to) {
-  for (std::int64_t i = 0; i < size; ++i) {
-    const auto value = static_cast<Narrow>(from[i]);
-    std::memcpy(to + i * sizeof(Narrow), &value, sizeof(Narrow));
-  }
-  return to + size * sizeof(Narrow);
-}
-
-char* write_block(const std::int64_t* from, std::int64_t size, char width,
-                  char* to) {
-  switch (width) {
-    case 0:
-      return to;
-    case 1:
-      return write_as<std::uint8_t>(from, size, to);
-    case 2:
-      return write_as<std::uint16_t>(from, size, to);
-    case 4:
-      return write_as<std::uint32_t>(from, size, to);
-    default:
-      return write_as<std::int64_t>(from, size, to);
-  }
-}
-
-template <class Narrow>
-void read_as(const char* from, std::int64_t size, std::int64_t* to) {
-  for (std::int64_t i = 0; i < size; ++i) {
-    Narrow value;
-    std::memcpy(&value, from + i * sizeof(Narrow), sizeof(Narrow));
-    to[i] = static_cast<std::int64_t>(value);
-  }
-}
-
-void read_block(const char* from, std::int64_t size, std::size_t width,
-                std::int64_t* to) {
-  switch (width) {
-    case 0:
-      std::fill_n(to, size, 0);
-      break;
-    case 1:
-      read_as<std::uint8_t>(from, size, to);
-      break;
-    case 2:
-      read_as<std::uint16_t>(from, size, to);
-      break;
-    case 4:
-      read_as<std::uint32_t>(from, size, to);
-      break;
-    default:
-      read_as<std::int64_t>(from, size, to);
-  }
 }
 
 }  // namespace
@@ -120,34 +47,6 @@ void Encoder::in_parts(const char* data, std::size_t size) {
     if (written_) written_(bytes_->size());
     data += part;
     size -= part;
-  }
-}
-
-// Blocks of kBlock integers, each with elements of 0, 1, 2, 4 or 8 bytes, the
-// fewest that hold them: first a byte with that width for each block, then the
-// blocks. Negative ones take 8.
-void Encoder::narrow(const std::int64_t* data, std::int64_t size) {
-  const std::size_t start = bytes_->size();
-  std::size_t total = 0;
-  for (std::int64_t i = 0; i < size; i += kBlock) {
-    const std::int64_t count = std::min(kBlock, size - i);
-    std::uint64_t bits = 0;
-    for (std::int64_t k = i; k < i + count; ++k) {
-      bits |= static_cast<std::uint64_t>(data[k]);
-    }
-    const std::size_t width = width_of(bits);
-    bytes_->push_back(static_cast<char>(width));
-    total += width * static_cast<std::size_t>(count);
-  }
-  const std::size_t blocks = bytes_->size() - start;
-  bytes_->resize(bytes_->size() + total);
-  const char* const widths = bytes_->data() + start;
-  char* to = bytes_->data() + start + blocks;
-  for (std::size_t b = 0; b < blocks; ++b, data += kBlock, size -= kBlock) {
-    to = write_block(data, std::min(kBlock, size), widths[b], to);
-    if (written_ && b % kBlocksOfPart == kBlocksOfPart - 1) {
-      written_(static_cast<std::size_t>(to - bytes_->data()));
-    }
   }
 }
 
@@ -177,8 +76,9 @@ void Encoder::tensor(const at::Tensor& value) {
                       dense.dim(), layout));
   for (std::int64_t size : dense.sizes()) integer(size);
   if (layout == kNarrow) {
-    narrow(static_cast<const std::int64_t*>(dense.const_data_ptr()),
-           dense.numel());
+    internal::append_narrow(
+        *bytes_, static_cast<const std::int64_t*>(dense.const_data_ptr()),
+        dense.numel(), written_);
     return;
   }
   if (layout == kAligned) {
@@ -223,7 +123,8 @@ std::size_t encoded_bound(const Fields& fields) {
   const auto add = [&](const at::Tensor& value) {
     if (!value.defined()) return;
     const auto elements = static_cast<std::size_t>(value.numel());
-    most += value.nbytes() + elements / kBlock + 2 * kAlignment +
+    most += value.nbytes() + elements / internal::kNarrowBlock +
+            2 * kAlignment +
             sizeof(std::int64_t) * static_cast<std::size_t>(value.dim());
   };
   for (const Field& field : fields) {
@@ -300,12 +201,13 @@ Decoder::TensorHeader Decoder::tensor_header() {
   }
   // The element count is bounded by the bytes at hand before it can overflow;
   // strides of empty tensors must not overflow either.
-  // A block of kBlock integers takes a byte at least.
+  // A block of narrow integers takes a byte at least.
   const auto width = static_cast<std::int64_t>(c10::elementSize(type));
   const auto rest = static_cast<std::int64_t>(rest_.size());
   const std::int64_t limit =
-      empty ? std::numeric_limits<std::int64_t>::max() / width
-            : (layout == kNarrow ? rest * kBlock : rest / width);
+      empty
+          ? std::numeric_limits<std::int64_t>::max() / width
+          : (layout == kNarrow ? rest * internal::kNarrowBlock : rest / width);
   std::int64_t elements = 1;
   for (std::int64_t size : sizes) {
     if (size == 0) continue;
@@ -347,28 +249,25 @@ void Decoder::skip_tensor() {
   const TensorHeader header = tensor_header();
   if (!header.defined) return;
   if (header.layout == kNarrow) {
-    const std::int64_t blocks = blocks_of(header.elements);
-    const char* const widths = take(static_cast<std::size_t>(blocks));
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      const std::int64_t count = std::min(kBlock, header.elements - b * kBlock);
-      take(checked_width(widths[b]) * static_cast<std::size_t>(count));
-    }
+    take_narrow(header.elements);
     return;
   }
   if (header.layout == kAligned) take_gap();
   take(header.bytes());
 }
 
+internal::NarrowIntegers Decoder::take_narrow(std::int64_t size) {
+  internal::NarrowIntegers integers;
+  integers.size = size;
+  integers.widths = take(integers.blocks());
+  integers.data = take(integers.bytes());
+  return integers;
+}
+
 at::Tensor Decoder::narrow(c10::IntArrayRef sizes, std::int64_t elements) {
-  const std::int64_t blocks = blocks_of(elements);
-  const char* const widths = take(static_cast<std::size_t>(blocks));
+  const internal::NarrowIntegers integers = take_narrow(elements);
   at::Tensor value = internal::fresh_tensor(sizes, at::kLong);
-  auto* to = static_cast<std::int64_t*>(value.mutable_data_ptr());
-  for (std::int64_t b = 0; b < blocks; ++b, to += kBlock) {
-    const std::int64_t count = std::min(kBlock, elements - b * kBlock);
-    const std::size_t width = checked_width(widths[b]);
-    read_block(take(width * static_cast<std::size_t>(count)), count, width, to);
-  }
+  integers.read(static_cast<std::int64_t*>(value.mutable_data_ptr()));
   return value;
 }
 

@@ -12,6 +12,9 @@
 #include "tally/state/fields.h"
 
 namespace tally {
+namespace internal {
+struct NarrowIntegers;
+}
 
 /// Alignment of the data of large tensors in an encoding, in bytes.
 inline constexpr std::size_t kAlignment = 64;
@@ -41,7 +44,6 @@ class Encoder {
  private:
   void raw(const void* data, std::size_t size);
   void in_parts(const char* data, std::size_t size);
-  void narrow(const std::int64_t* data, std::int64_t size);
 
   std::string* bytes_;
   Written written_;
@@ -77,6 +79,7 @@ class Decoder {
 
   const char* take(std::size_t size);
   TensorHeader tensor_header();
+  internal::NarrowIntegers take_narrow(std::int64_t size);
   at::Tensor narrow(c10::IntArrayRef sizes, std::int64_t elements);
   void take_gap();
   void skip_tensor();

@@ -7,6 +7,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/quantize_per_tensor.h>
 #include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -254,6 +255,24 @@ TEST(CodecTest, RefusesWhatIsNoTensor) {
   EXPECT_THROW(Decoder(text).text(), c10::ValueError);
   for (size_t i = 0; i < wrong.size(); ++i) {
     EXPECT_THROW(Decoder(wrong[i]).tensor(), c10::ValueError) << i;
+  }
+}
+
+TEST(CodecTest, RefusesIntegersOfAnotherSize) {
+  const std::string bytes = encode(at::full({100}, 7, at::kLong));
+  const std::size_t widths = bytes.size() - 100 - 2;
+  for (const int width : {3, 9, 16, 255}) {
+    for (const std::size_t block : {0, 1}) {
+      std::string wrong = bytes;
+      wrong[widths + block] = static_cast<char>(width);
+      try {
+        Decoder(wrong).tensor();
+        ADD_FAILURE() << width;
+      } catch (const c10::ValueError& error) {
+        EXPECT_THAT(error.what_without_backtrace(),
+                    testing::HasSubstr("integers of 0, 1, 2, 4 or 8 bytes"));
+      }
+    }
   }
 }
 
