@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <exception>
 #include <optional>
 #include <random>
@@ -12,6 +11,7 @@
 
 #include "tally/metrics/checkpoint/checkpoint.h"
 #include "tally/metrics/checkpoint/file.h"
+#include "tally/metrics/checkpoint/rank_places.h"
 #include "tally/metrics/common/status_text.h"
 #include "tally/state/codec.h"
 #include "tally/sync/agree.h"
@@ -81,57 +81,6 @@ Outcome first_does(const sync::Call& call, const std::string& schema,
   return all_do(call, schema, [&](std::string& note) {
     return call.rank() == 0 ? work(note) : absl::OkStatus();
   });
-}
-
-/// What the ranks must have in common besides their states: where each row goes
-/// on, and rows that are not collected.
-std::string encode_place(const CheckpointRows& rows) {
-  std::string note;
-  Encoder encoder(note);
-  if (rows.rules != nullptr && rows.rules->collected) return note;
-  encoder.integer(static_cast<std::int64_t>(rows.rows()));
-  for (std::size_t r = 0; r < rows.rows(); ++r) {
-    encoder.text(rows.rules != nullptr ? rows.keys[r] : "");
-    encoder.text(rows.rules != nullptr ? rows.values[r] : "");
-    for (std::size_t c = 0; c < rows.columns.size(); ++c) {
-      const StoredCell& cell = rows.cell(r, c);
-      encoder.integer(cell.count + cell.index_offset);
-    }
-  }
-  return note;
-}
-
-/// Every rank goes on where the one that is ahead does.
-absl::Status go_on_after(const std::vector<std::string>& notes,
-                         CheckpointRows& rows) {
-  if (rows.rules != nullptr && rows.rules->collected) return absl::OkStatus();
-  std::vector<std::int64_t> indexes(rows.cells.size());
-  for (const std::string& note : notes) {
-    if (note.empty()) continue;
-    Decoder decoder(note);
-    const auto count = static_cast<std::size_t>(decoder.integer());
-    for (std::size_t r = 0; r < count; ++r) {
-      std::string key = decoder.text();
-      std::string value = decoder.text();
-      if (r == rows.rows()) {
-        rows.add_row(std::move(key), rows.columns.size());
-        rows.values.back() = std::move(value);
-      } else if (rows.rules != nullptr &&
-                 (rows.keys[r] != key || rows.values[r] != value)) {
-        return precondition("ranks have different values of " +
-                            rows.rules->name(key));
-      }
-      indexes.resize(rows.cells.size());
-      for (std::size_t c = 0; c < rows.columns.size(); ++c) {
-        std::int64_t& index = indexes[r * rows.columns.size() + c];
-        index = std::max(index, decoder.integer());
-      }
-    }
-  }
-  for (std::size_t i = 0; i < indexes.size(); ++i) {
-    rows.cells[i].index_offset = indexes[i] - rows.cells[i].count;
-  }
-  return absl::OkStatus();
 }
 
 absl::Status read_rows_file(const std::string& path, CheckpointRows& rows,
