@@ -20,6 +20,9 @@ namespace tally::sync::internal {
 using Reconnect =
     std::function<std::shared_ptr<Communicator>(std::int64_t number)>;
 
+/// Throws SyncError kInvalidUse unless `rank` is one of the `size` ranks.
+void check_membership(int rank, int size);
+
 /// Like make_communicator() in process_group.h; null means that nothing is
 /// known about the ranks.
 std::shared_ptr<Communicator> make_communicator(
