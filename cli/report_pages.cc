@@ -14,6 +14,7 @@
 #include "tally/cli/flags_text.h"
 #include "tally/cli/output.h"
 #include "tally/cli/regression_rows.h"
+#include "tally/cli/render.h"
 #include "tally/report/log_report.h"
 #include "tally/report/results_report.h"
 

@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "tally/cli/compare_runs.h"
-#include "tally/cli/output.h"
+#include "tally/cli/render.h"
 #include "tally/files/file_list.h"
 #include "tally/metrics/common/status_text.h"
 #include "tally/metrics/metric_spec.h"

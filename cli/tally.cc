@@ -22,6 +22,7 @@
 #include "tally/cli/output.h"
 #include "tally/cli/plan.h"
 #include "tally/cli/program.h"
+#include "tally/cli/render.h"
 #include "tally/cli/report_pages.h"
 #include "tally/cli/set_arguments.h"
 #include "tally/cli/spool.h"

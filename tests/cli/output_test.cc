@@ -10,6 +10,7 @@
 #include <iostream>
 #include <limits>
 
+#include "tally/cli/render.h"
 #include "tally/tests/cli/files.h"
 #include "tally/tests/testing/refusal.h"
 
