@@ -59,6 +59,7 @@ set(TALLY_SYNC_SOURCES
     port/gloo.cc
     state/codec.cc
     state/fields.cc
+    state/narrow_integers.cc
     state/number.cc
     state/rows.cc
     state/state.cc
@@ -95,6 +96,7 @@ set(TALLY_SYNC_SOURCES
     sync/reduction.cc
     sync/shard.cc
     sync/statistics.cc
+    sync/transport/backend_communicator.cc
     sync/transport/gloo_connections.cc
     sync/transport/watch.cc
     version.cc)
@@ -525,6 +527,7 @@ set(TALLY_METRICS_SOURCES
     metrics/checkpoint/held_checkpoint.cc
     metrics/checkpoint/old_checkpoint.cc
     metrics/checkpoint/rank_checkpoint.cc
+    metrics/checkpoint/rank_places.cc
     metrics/checkpoint/write_checkpoint.cc
     metrics/classification/accuracy.cc
     metrics/classification/agreement.cc
@@ -1234,6 +1237,7 @@ set(TALLY_CLI_SOURCES
     cli/plan.cc
     cli/plan_arguments.cc
     cli/refused_rows.cc
+    cli/render.cc
     cli/report_pages.cc
     cli/saved_states.cc
     cli/set_arguments.cc

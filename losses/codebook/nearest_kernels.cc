@@ -12,23 +12,16 @@
 // Behind foreach_target.h.
 #include <hwy/highway.h>
 
+#include "tally/metrics/common/load_wide-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tally::losses::internal::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using tally::internal::HWY_NAMESPACE::load_wide;
 
 // So many values are looked at before it is known whether one of them leads.
 constexpr std::int64_t kBlock = kValuesInBlock;
-
-template <class D>
-HWY_INLINE auto load_double(D d, const double* from) {
-  return hn::LoadU(d, from);
-}
-template <class D>
-HWY_INLINE auto load_double(D d, const float* from) {
-  const hn::Rebind<float, D> narrow;
-  return hn::PromoteTo(d, hn::LoadU(narrow, from));
-}
 
 template <class T>
 void sum_some_squares(const T* HWY_RESTRICT rows, std::int64_t count,
@@ -40,8 +33,8 @@ void sum_some_squares(const T* HWY_RESTRICT rows, std::int64_t count,
     auto odd = hn::Zero(d);
     std::int64_t k = 0;
     for (; k + 2 * lanes <= dims; k += 2 * lanes) {
-      const auto a = load_double(d, rows + k);
-      const auto b = load_double(d, rows + k + lanes);
+      const auto a = load_wide(d, rows + k);
+      const auto b = load_wide(d, rows + k + lanes);
       even = hn::MulAdd(a, a, even);
       odd = hn::MulAdd(b, b, odd);
     }

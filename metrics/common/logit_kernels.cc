@@ -12,11 +12,13 @@
 #include <hwy/highway.h>
 
 #include "tally/metrics/common/largest-inl.h"
+#include "tally/metrics/common/load_wide-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using tally::internal::HWY_NAMESPACE::load_wide;
 
 // A probability is made of additions, products and quotients in one order,
 // whatever the vectors. This file is compiled with -ffp-contract=off, lest a
@@ -56,15 +58,6 @@ HWY_INLINE V power_of(D d, V x) {
   const auto value =
       hn::IfThenZeroElse(hn::Lt(x, lowest), exp_of(d, hn::Max(x, lowest)));
   return hn::IfThenElse(hn::IsNaN(x), x, value);
-}
-
-template <class D>
-HWY_INLINE hn::VFromD<D> load_wide(D d, const double* values) {
-  return hn::LoadU(d, values);
-}
-template <class D>
-HWY_INLINE hn::VFromD<D> load_wide(D d, const float* values) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), values));
 }
 
 // The logarithm of 1 + x within an ulp. REQUIRES: x >= 0, or NaN.

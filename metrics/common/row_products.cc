@@ -14,6 +14,8 @@
 #include <hwy/aligned_allocator.h>
 #include <hwy/highway.h>
 
+#include "tally/metrics/common/load_wide-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::HWY_NAMESPACE {
 
@@ -167,15 +169,6 @@ HWY_INLINE void for_columns(std::int64_t begin, std::int64_t end,
   for (; i < end; ++i) visit(hn::CappedTag<double, 1>(), i);
 }
 
-template <class D>
-HWY_INLINE hn::Vec<D> load_as(D d, const double* from) {
-  return hn::LoadU(d, from);
-}
-template <class D>
-HWY_INLINE hn::Vec<D> load_as(D d, const float* from) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
-}
-
 // Of `count` rows of `dims` numbers what mean_and_scatter() gives.
 template <class T>
 class Scatter {
@@ -227,7 +220,7 @@ class Scatter {
   // The deviations of a row from the first.
   template <class D>
   hn::Vec<D> moved(D d, const T* row, std::int64_t i) const {
-    return hn::Sub(load_as(d, row + i), hn::LoadU(d, first_.data() + i));
+    return hn::Sub(load_wide(d, row + i), hn::LoadU(d, first_.data() + i));
   }
 
   void add_rows(std::int64_t begin, std::int64_t end) {

@@ -13,11 +13,13 @@
 #include <hwy/highway.h>
 
 #include "tally/metrics/common/largest-inl.h"
+#include "tally/metrics/common/load_wide-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using tally::internal::HWY_NAMESPACE::load_wide;
 
 // exp(x) to 1e-15, and 1 for 0, for x from -700 to 0.
 template <class D, class V>
@@ -45,15 +47,6 @@ HWY_INLINE V exp_of(D d, V x) {
   const auto value = hn::MulAdd(r, p, hn::Set(d, 1.0));
   const auto power = hn::ShiftLeft<52>(hn::BitCast(di, sum));
   return hn::BitCast(d, hn::Add(hn::BitCast(di, value), power));
-}
-
-template <class D>
-hn::VFromD<D> load_wide(D d, const double* values) {
-  return hn::LoadU(d, values);
-}
-template <class D>
-hn::VFromD<D> load_wide(D d, const float* values) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), values));
 }
 
 // REQUIRES: max is finite.
