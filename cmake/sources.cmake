@@ -1226,6 +1226,7 @@ set(TALLY_CLI_SOURCES
     cli/feeds.cc
     cli/file_names.cc
     cli/files_source.cc
+    cli/first_failure.cc
     cli/help_text.cc
     cli/key_checks.cc
     cli/limits.cc
