@@ -192,13 +192,15 @@ TEST(TallyFaultsTest, ASignalIsToldInOneLine) {
   }
 }
 
-/// Gone, or ended and not yet waited for by whoever adopted it.
+/// Gone, or ended (Z), whether or not whoever adopted it has waited for it (X).
 bool has_ended(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   std::getline(stat, text);
   const auto behind_name = text.rfind(") ");
-  return behind_name == text.npos || text[behind_name + 2] == 'Z';
+  if (behind_name == text.npos) return true;
+  const char state = text[behind_name + 2];
+  return state == 'Z' || state == 'X';
 }
 
 class TallyDeathTest : public ::testing::TestWithParam<int> {
