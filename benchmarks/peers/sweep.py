@@ -88,6 +88,9 @@ def lines_of(python: str, subject: str,
     """What run_subject() prints, in a process of its own."""
     numbers = {name: str(1 + options.gains) for name in (
         "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
+    # Freed memory stays with the process: otherwise it depends on the calls before,
+    # those of the other side, which call waits for fresh pages.
+    numbers |= {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
     output = subprocess.run(
         [python, __file__, "--run", subject, "--filter", options.filter,
          "--passes", str(options.passes), *["--gains"] * options.gains],
