@@ -171,15 +171,20 @@ void define_common(torch::class_<Object<T>>& c) {
                       const Tensor& d) {
     self->use([&](T& held) { held.update(a, b, d); });
   });
-  c.def("forward1", [](const Self& self, const Tensor& a) {
-    return self->use([&](T& held) {
-      return value_of(held.forward_inputs({InputRef::of(a)}));
-    });
+  const auto forward = [](const Self& self, Inputs inputs) {
+    return self->use(
+        [&](T& held) { return value_of(held.forward_inputs(inputs)); });
+  };
+  c.def("forward1", [forward](const Self& self, const Tensor& a) {
+    return forward(self, {InputRef::of(a)});
   });
-  c.def("forward2", [](const Self& self, const Tensor& a, const Tensor& b) {
-    return self->use([&](T& held) {
-      return value_of(held.forward_inputs({InputRef::of(a), InputRef::of(b)}));
-    });
+  c.def("forward2",
+        [forward](const Self& self, const Tensor& a, const Tensor& b) {
+          return forward(self, {InputRef::of(a), InputRef::of(b)});
+        });
+  c.def("forward3", [forward](const Self& self, const Tensor& a,
+                              const Tensor& b, const Tensor& d) {
+    return forward(self, {InputRef::of(a), InputRef::of(b), InputRef::of(d)});
   });
   define_updates(c);
   c.def("compute", [](const Self& self) {

@@ -61,12 +61,18 @@ class Accumulator(Stateful, torch.nn.Module):
             follow()
         try:
             if not named:
-                if len(inputs) == 2:
+                count = len(inputs)
+                if count == 2:
                     a, b = inputs
                     if isinstance(a, Tensor) and isinstance(b, Tensor):
                         return self._held.forward2(a, b)
-                elif len(inputs) == 1 and isinstance(inputs[0], Tensor):
-                    return self._held.forward1(inputs[0])
+                elif count == 1:
+                    if isinstance(inputs[0], Tensor):
+                        return self._held.forward1(inputs[0])
+                elif count == 3:
+                    a, b, c = inputs
+                    if isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(c, Tensor):
+                        return self._held.forward3(a, b, c)
             return self._held.forward(*encode(inputs, named, self._declared))
         except DistError as error:
             raise sync_error(error) from None

@@ -37,7 +37,7 @@ def _check(owner, options):
 
 
 # Kept, as looking them up costs more than calling them.
-_KEPT = ("update1", "update2", "update3", "forward1", "forward2", "compute")
+_KEPT = ("update1", "update2", "update3", "forward1", "forward2", "forward3", "compute")
 
 _SCALAR_TYPES = {
     torch.float16: 5,

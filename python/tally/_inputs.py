@@ -117,6 +117,10 @@ class _Encoder:
 
     def add(self, value, kind, name=None):
         """One input; `kind` is what the metric declares, if it does."""
+        if isinstance(value, Tensor) and kind != "ragged":
+            self.kinds.append(_TENSOR)
+            self.tensors.append(value)
+            return
         try:
             value = listed(value)
         except ValueError as error:
