@@ -1,6 +1,7 @@
 #include <ATen/ops/tensor.h>
 #include <c10/util/Exception.h>
 
+#include <initializer_list>
 #include <vector>
 
 #include "tally/metrics/clustering/calinski_harabasz_score.h"
@@ -18,22 +19,32 @@ namespace {
 using clustering::Extreme;
 using clustering::PointClusters;
 
-// The rows of data that are the points [begin, end), in the order of clusters.
-at::Tensor rows_of(const at::Tensor& data, const PointClusters& clusters,
-                   std::int64_t begin, std::int64_t end) {
-  return data.index_select(
-      0, at::tensor(std::vector<std::int64_t>(clusters.order.begin() + begin,
-                                              clusters.order.begin() + end),
-                    at::kLong));
+// Points [begin, end), in the order of clusters.
+struct Range {
+  std::int64_t begin, end;
+};
+Range cluster_at(const PointClusters& clusters, std::int64_t cluster) {
+  return {clusters.begins[cluster], clusters.begins[cluster + 1]};
 }
-at::Tensor row_of(const at::Tensor& data, const PointClusters& clusters,
-                  std::int64_t point) {
-  return data.select(0, clusters.order[point]);
+Range point_at(std::int64_t point) { return {point, point + 1}; }
+
+// The rows of data that are these points, float64. They are taken together, as
+// each time would have a gradient of the size of data.
+std::vector<at::Tensor> rows_of(const at::Tensor& data,
+                                const PointClusters& clusters,
+                                std::initializer_list<Range> ranges) {
+  std::vector<std::int64_t> rows, sizes;
+  for (const Range& range : ranges) {
+    rows.insert(rows.end(), clusters.order.begin() + range.begin,
+                clusters.order.begin() + range.end);
+    sizes.push_back(range.end - range.begin);
+  }
+  return data.index_select(0, at::tensor(rows, at::kLong))
+      .to(at::kDouble)
+      .split_with_sizes(sizes);
 }
-at::Tensor centroid_of(const at::Tensor& data, const PointClusters& clusters,
-                       std::int64_t cluster) {
-  const at::Tensor rows = rows_of(data, clusters, clusters.begins[cluster],
-                                  clusters.begins[cluster + 1]);
+
+at::Tensor centroid_of(const at::Tensor& rows) {
   const at::Tensor origin = rows.select(0, 0).detach();
   return origin.add(rows.sub(origin).mean(0));
 }
@@ -55,11 +66,12 @@ at::Tensor centroid_index(const at::Tensor& data, const PointClusters& clusters,
   if (!data.requires_grad()) {
     return internal::scalar_tensor(least.distance / largest.distance);
   }
-  return ratio_with_graph(centroid_of(data, clusters, least.a)
-                              .sub(centroid_of(data, clusters, least.b)),
-                          row_of(data, clusters, largest.a)
-                              .sub(centroid_of(data, clusters, largest.b)),
-                          p);
+  const auto rows =
+      rows_of(data, clusters,
+              {cluster_at(clusters, least.a), cluster_at(clusters, least.b),
+               cluster_at(clusters, largest.b), point_at(largest.a)});
+  return ratio_with_graph(centroid_of(rows[0]).sub(centroid_of(rows[1])),
+                          rows[3].select(0, 0).sub(centroid_of(rows[2])), p);
 }
 
 at::Tensor classical_index(const at::Tensor& data,
@@ -68,10 +80,10 @@ at::Tensor classical_index(const at::Tensor& data,
   if (!data.requires_grad()) {
     return internal::scalar_tensor(least.distance / largest.distance);
   }
-  const auto difference = [&](const Extreme& pair) {
-    return row_of(data, clusters, pair.a).sub(row_of(data, clusters, pair.b));
-  };
-  return ratio_with_graph(difference(least), difference(largest), p);
+  const auto rows = rows_of(data, clusters,
+                            {point_at(least.a), point_at(least.b),
+                             point_at(largest.a), point_at(largest.b)});
+  return ratio_with_graph(rows[0].sub(rows[1]), rows[2].sub(rows[3]), p);
 }
 
 }  // namespace
@@ -100,10 +112,9 @@ at::Tensor DunnIndex::evaluate(const State& state) const {
   if (points.data.defined()) {
     const PointClusters clusters(points.data, points.labels);
     if (clusters.clusters() >= 2 && clusters.all_finite) {
-      const at::Tensor data = points.data.to(at::kDouble);
       return options().method() == DunnMethod::kCentroid
-                 ? centroid_index(data, clusters, options().p())
-                 : classical_index(data, clusters, options().p());
+                 ? centroid_index(points.data, clusters, options().p())
+                 : classical_index(points.data, clusters, options().p());
     }
   }
   return internal::scalar_tensor(internal::kNaN);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tally/metrics/clustering/kernels/block_distances.h"
+#include "tally/metrics/common/scratch.h"
 
 namespace tally::internal::clustering {
 
@@ -45,9 +46,9 @@ struct PointClusters {
 
   std::int64_t dims = 0;
   bool all_finite = true;
-  std::vector<double> points;        // [N, dims], cluster by cluster
-  std::vector<std::int64_t> begins;  // of each cluster, and N
-  std::vector<std::uint32_t> order;  // which row of data each point was
+  classification::Scratch<double> points;  // [N, dims], cluster by cluster
+  std::vector<std::int64_t> begins;        // of each cluster, and N
+  std::vector<std::uint32_t> order;        // which row of data each point was
 };
 
 /// By cluster: the means and, if wanted, the sums of squared distances from

@@ -188,7 +188,8 @@ PointClusters::PointClusters(const at::Tensor& data, const at::Tensor& labels)
       tables::order_by_place(tables::label_places(labels.contiguous()));
   begins = std::move(by_place.begins);
   order = std::move(by_place.order);
-  points.resize(order.size() * static_cast<std::size_t>(dims));
+  points = classification::Scratch<double>(order.size() *
+                                           static_cast<std::size_t>(dims));
   visit_values(data.detach().contiguous(), [this](const auto* values) {
     double* to = points.data();
     double zeros = 0;  // but for what is not finite
