@@ -10,6 +10,7 @@
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/hash.h"
 #include "tally/metrics/common/logit_kernels.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/features/frechet_inception_distance.h"
 #include "tally/metrics/features/improved_precision_recall.h"
 #include "tally/metrics/features/inception_score.h"
@@ -71,29 +72,45 @@ at::Tensor chosen(const features::OrderedRows& samples, std::uint64_t key,
                                    features::subset_of(samples.ids, key, size));
 }
 
-// Of `count` rows of logits.
-double inception_score(const double* logits, std::int64_t count,
-                       std::int64_t classes) {
+template <class T>
+double largest_of(const T* row, std::int64_t classes) {
+  constexpr int kLanes = 8;
+  T largest[kLanes];
+  std::fill_n(largest, kLanes, row[0]);
+  internal::visit_in_lanes<kLanes>(classes, [&](std::int64_t c, int lane) {
+    largest[lane] = std::max(largest[lane], row[c]);
+  });
+  return static_cast<double>(*std::max_element(largest, largest + kLanes));
+}
+
+// Of these rows of logits.
+template <class T>
+double inception_score(const T* logits, const std::int64_t* rows,
+                       std::int64_t count, std::int64_t classes) {
   std::vector<double> means(static_cast<std::size_t>(classes));
   std::vector<double> from_most(means.size());
   std::vector<double> exponentials(means.size());
   const auto samples = static_cast<double>(count);
   double information = 0;  // the mean of sum p log p
   for (std::int64_t i = 0; i < count; ++i) {
-    const double* const row = logits + i * classes;
-    const double most = *std::max_element(row, row + classes);
-    for (std::int64_t c = 0; c < classes; ++c) from_most[c] = row[c] - most;
-    classification::exps(from_most.data(), classes, exponentials.data());
-    double sum = 0, products = 0;
+    const T* const row = logits + rows[i] * classes;
+    const double most = largest_of(row, classes);
+    double* const power = from_most.data();
+    double* const exponential = exponentials.data();
     for (std::int64_t c = 0; c < classes; ++c) {
-      sum += exponentials[c];
-      // 0 log 0 is 0; NaN stays.
-      if (exponentials[c] != 0) products += exponentials[c] * from_most[c];
+      power[c] = static_cast<double>(row[c]) - most;
     }
+    classification::exps(power, classes, exponential);
+    const double sum = internal::sum_terms(
+        classes, [=](std::int64_t c) { return exponential[c]; });
+    // 0 log 0 is 0; NaN stays.
+    const double products = internal::sum_terms(classes, [=](std::int64_t c) {
+      return exponential[c] != 0 ? exponential[c] * power[c] : 0.0;
+    });
     information += (products / sum - std::log(sum)) / samples;
     const double part = 1 / sum / samples;
     for (std::int64_t c = 0; c < classes; ++c) {
-      means[c] += exponentials[c] * part;
+      means[c] += exponential[c] * part;
     }
   }
   double of_means = 0;
@@ -220,21 +237,23 @@ void InceptionScoreOptions::validate(const char* metric) const {
 }
 
 SplitStatistics InceptionScore::evaluate(const State& state) const {
-  const auto samples = features::ordered(state.logits, state.ids);
+  const auto samples = features::order_of(state.logits, state.ids);
   const std::int64_t rows = samples.size();
   if (rows == 0) return features::statistics_of({});
   const std::int64_t classes = samples.rows.size(1);
   // More parts than samples would leave some of them empty.
   const std::int64_t splits = std::min(options().splits(), rows);
-  const double* const logits = samples.rows.const_data_ptr<double>();
+  const auto* const order = samples.order.const_data_ptr<std::int64_t>();
   std::vector<double> scores(static_cast<std::size_t>(splits));
-  at::parallel_for(0, splits, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t split = begin; split < end; ++split) {
-      const std::int64_t first = split * rows / splits;
-      const std::int64_t last = (split + 1) * rows / splits;
-      scores[split] =
-          inception_score(logits + first * classes, last - first, classes);
-    }
+  internal::visit_values(samples.rows.contiguous(), [&](const auto* logits) {
+    at::parallel_for(0, splits, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t split = begin; split < end; ++split) {
+        const std::int64_t first = split * rows / splits;
+        const std::int64_t last = (split + 1) * rows / splits;
+        scores[split] =
+            inception_score(logits, order + first, last - first, classes);
+      }
+    });
   });
   return features::statistics_of(scores);
 }

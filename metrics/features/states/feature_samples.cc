@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "tally/metrics/common/hash.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/features/inputs/checked_samples.h"
 #include "tally/metrics/features/states/logit_samples.h"
 
@@ -23,12 +24,13 @@ constexpr std::int64_t kGrain = 32768;
 // take hardly longer than one.
 constexpr std::int64_t kTogether = 8;
 
-template <std::int64_t kRows>
-void hash_rows(const double* from, std::int64_t dims, std::int64_t* to) {
+template <std::int64_t kRows, class T>
+void hash_rows(const T* from, std::int64_t dims, std::int64_t* to) {
   std::array<std::uint64_t, kRows> hashes{};
   for (std::int64_t i = 0; i < dims; ++i) {
     for (std::int64_t row = 0; row < kRows; ++row) {
-      const double value = from[row * dims + i] + 0.0;  // -0 as 0
+      const double value =
+          static_cast<double>(from[row * dims + i]) + 0.0;  // -0 as 0
       hashes[row] =
           internal::mixed(hashes[row] + c10::bit_cast<std::uint64_t>(value));
     }
@@ -64,24 +66,28 @@ Rows features::kept_ids(const Samples& samples) {
 }
 
 at::Tensor features::hashes_of(const at::Tensor& rows) {
-  const at::Tensor wide = rows.detach().to(at::kCPU, at::kDouble).contiguous();
-  const std::int64_t dims = wide.size(1);
-  at::Tensor hashes = at::empty({wide.size(0)}, at::kLong);
-  const double* const from = wide.const_data_ptr<double>();
+  const at::Tensor values =
+      rows.detach().to(at::kCPU).resolve_neg().contiguous();
+  const std::int64_t dims = values.size(1);
+  at::Tensor hashes = at::empty({values.size(0)}, at::kLong);
   std::int64_t* const to = hashes.mutable_data_ptr<std::int64_t>();
-  at::parallel_for(0, wide.size(0), 1 + kGrain / dims,
-                   [&](std::int64_t begin, std::int64_t end) {
-                     std::int64_t row = begin;
-                     for (; row + kTogether <= end; row += kTogether) {
-                       hash_rows<kTogether>(from + row * dims, dims, to + row);
-                     }
-                     for (; row < end; ++row)
-                       hash_rows<1>(from + row * dims, dims, to + row);
-                   });
+  internal::visit_values(values, [&](const auto* from) {
+    at::parallel_for(0, values.size(0), 1 + kGrain / dims,
+                     [&](std::int64_t begin, std::int64_t end) {
+                       std::int64_t row = begin;
+                       for (; row + kTogether <= end; row += kTogether) {
+                         hash_rows<kTogether>(from + row * dims, dims,
+                                              to + row);
+                       }
+                       for (; row < end; ++row) {
+                         hash_rows<1>(from + row * dims, dims, to + row);
+                       }
+                     });
+  });
   return hashes.to(rows.device());
 }
 
-features::OrderedRows features::ordered(const Rows& rows, const Rows& ids) {
+features::RowOrder features::order_of(const Rows& rows, const Rows& ids) {
   TORCH_CHECK_VALUE(rows.size() == ids.size(),
                     "expected as many ids as features in the state, got ",
                     ids.size(), " and ", rows.size());
@@ -94,10 +100,15 @@ features::OrderedRows features::ordered(const Rows& rows, const Rows& ids) {
       "expected features [N, D] and int64 ids [N] in the state, got ",
       features.scalar_type(), " ", features.sizes(), " and ",
       keys.scalar_type(), " ", keys.sizes());
-  const at::Tensor order = keys.argsort(/*stable=*/true, /*dim=*/0,
-                                        /*descending=*/false);
-  return {features.index_select(0, order).to(at::kDouble),
-          keys.index_select(0, order)};
+  return {features, keys,
+          keys.argsort(/*stable=*/true, /*dim=*/0, /*descending=*/false)};
+}
+
+features::OrderedRows features::ordered(const Rows& rows, const Rows& ids) {
+  const RowOrder found = order_of(rows, ids);
+  if (found.size() == 0) return {};
+  return {found.rows.index_select(0, found.order).to(at::kDouble),
+          found.ids.index_select(0, found.order)};
 }
 
 features::OrderedSamples features::ordered(const FeatureSamples::State& state) {

@@ -60,14 +60,23 @@ Rows kept_ids(const Samples& samples);
 /// A hash of each row, int64 [N]: equal for equal rows, whatever the dtype.
 at::Tensor hashes_of(const at::Tensor& rows);
 
-/// Rows in the order of their ids, which is the same on any split; on the CPU,
-/// float64, [N, D]. Undefined without rows.
+/// Rows as they are kept, [N, D], and which of them come one after another in
+/// the order of their ids, which is the same on any split; on the CPU.
+/// Undefined without rows.
+struct RowOrder {
+  std::int64_t size() const { return rows.defined() ? rows.size(0) : 0; }
+
+  at::Tensor rows, ids, order;
+};
+/// c10::ValueError for a state of which the parts do not fit.
+RowOrder order_of(const Rows& rows, const Rows& ids);
+
+/// The rows in that order, float64.
 struct OrderedRows {
   std::int64_t size() const { return rows.defined() ? rows.size(0) : 0; }
 
   at::Tensor rows, ids;
 };
-/// c10::ValueError for a state of which the parts do not fit.
 OrderedRows ordered(const Rows& rows, const Rows& ids);
 
 /// The same as long as real and generated features fit each other.
