@@ -8,9 +8,9 @@
 #include <string_view>
 #include <tuple>
 
+#include "tally/metrics/common/any_nan.h"
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/did_you_mean.h"
-#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/core/input_order.h"
 #include "tally/state/joined.h"
 
@@ -126,13 +126,10 @@ bool has_nan(const at::Tensor& tensor) {
   if (!at::isFloatingType(tensor.scalar_type())) return false;
   const at::Tensor values = tensor.requires_grad() ? tensor.detach() : tensor;
   if (!is_plain(values)) return values.isnan().any().item().toBool();
-  return visit_values(values, [&](const auto* data) {
-    bool found = false;
-    for (std::int64_t i = 0; i < values.numel(); ++i) {
-      found |= data[i] != data[i];
-    }
-    return found;
-  });
+  return values.scalar_type() == at::kFloat
+             ? any_nan(values.const_data_ptr<float>(), values.numel())
+             : any_nan(values.to(at::kDouble).const_data_ptr<double>(),
+                       values.numel());
 }
 
 std::int64_t InputTraits<at::Tensor>::rows(const void* tensor) {

@@ -6,6 +6,7 @@
 #include "tally/metrics/audio/kernels/coherence.h"
 #include "tally/metrics/audio/kernels/energy_ratio.h"
 #include "tally/metrics/audio/kernels/lagged_correlations.h"
+#include "tally/metrics/audio/kernels/signal_kernels.h"
 #include "tally/metrics/common/plain_values.h"
 
 namespace tally::internal::audio {
@@ -23,72 +24,43 @@ bool is_constant(const T* values, std::int64_t count) {
 template <class T>
 double mean_of(const T* values, std::int64_t count) {
   if (is_constant(values, count)) return values[0];
-  return sum_terms(count, [=](std::int64_t i) -> double { return values[i]; }) /
-         static_cast<double>(count);
+  return sum_of(values, count) / static_cast<double>(count);
 }
 
-struct Means {
-  double preds = 0, target = 0;
-};
+template <class T>
+Channel<T> channel_of(const SamplePair<T>& sample, std::int64_t c) {
+  return {sample.preds + c * sample.time, sample.target + c * sample.time,
+          sample.time};
+}
 
 // Of a sample, and its reference scaled to be nearest to the estimate.
 struct Energies {
   std::vector<Means> means;
-  double products = 0, target = 0, noise = 0;
+  ChannelSums sums;
   double scale = 1;
 };
 
 template <class T>
 Energies energies_of(const SamplePair<T>& sample, const RatioRule& rule,
                      double epsilon) {
-  const std::int64_t time = sample.time;
   Energies found;
   found.means.resize(static_cast<std::size_t>(sample.channels));
   for (std::int64_t c = 0; c < sample.channels; ++c) {
-    const T* const p = sample.preds + c * time;
-    const T* const t = sample.target + c * time;
-    if (rule.zero_mean) found.means[c] = {mean_of(p, time), mean_of(t, time)};
-    const double p_mean = found.means[c].preds, t_mean = found.means[c].target;
-    found.target += sum_terms(time, [=](std::int64_t i) {
-      const double target = t[i] - t_mean;
-      return target * target;
-    });
-    if (!rule.scale_invariant) continue;
-    found.products += sum_terms(time, [=](std::int64_t i) {
-      return (p[i] - p_mean) * (t[i] - t_mean);
-    });
+    const Channel<T> channel = channel_of(sample, c);
+    if (rule.zero_mean) {
+      found.means[c] = {mean_of(channel.preds, channel.count),
+                        mean_of(channel.target, channel.count)};
+    }
+    found.sums += channel_sums(channel, found.means[c], found.scale);
   }
-  if (rule.scale_invariant) {
-    found.scale = (found.products + epsilon) / (found.target + epsilon);
-  }
-  const double scale = found.scale;
+  if (!rule.scale_invariant) return found;
+  found.scale = (found.sums.products + epsilon) / (found.sums.target + epsilon);
+  found.sums.noise = 0;
   for (std::int64_t c = 0; c < sample.channels; ++c) {
-    const T* const p = sample.preds + c * time;
-    const T* const t = sample.target + c * time;
-    const double p_mean = found.means[c].preds, t_mean = found.means[c].target;
-    found.noise += sum_terms(time, [=](std::int64_t i) {
-      const double difference = scale * (t[i] - t_mean) - (p[i] - p_mean);
-      return difference * difference;
-    });
+    found.sums.noise +=
+        channel_sums(channel_of(sample, c), found.means[c], found.scale).noise;
   }
   return found;
-}
-
-// to = x (own - its mean) + y (other - its mean), or 0 where own is constant
-// and less its mean.
-template <class T>
-void combine(const T* own, double own_mean, double x, const T* other,
-             double other_mean, double y, std::int64_t count, bool zero_mean,
-             T* to) {
-  if (to == nullptr) return;
-  if (zero_mean && is_constant(own, count)) {
-    std::fill_n(to, count, T{0});
-    return;
-  }
-  for (std::int64_t i = 0; i < count; ++i) {
-    to[i] =
-        static_cast<T>(x * (own[i] - own_mean) + y * (other[i] - other_mean));
-  }
 }
 
 // A signal divided by its norm, and before that less its mean.
@@ -132,37 +104,43 @@ template <class T>
 double energy_ratio(const SamplePair<T>& sample, const RatioRule& rule,
                     double epsilon) {
   const Energies e = energies_of(sample, rule, epsilon);
-  return 10 * std::log10((e.scale * e.scale * e.target + epsilon) /
-                         (e.noise + epsilon));
+  return 10 * std::log10((e.scale * e.scale * e.sums.target + epsilon) /
+                         (e.sums.noise + epsilon));
 }
 
 template <class T>
 void energy_slopes(const SamplePair<T>& sample, const RatioRule& rule,
                    double epsilon, double factor, T* of_preds, T* of_target) {
   const Energies e = energies_of(sample, rule, epsilon);
+  const double target = e.sums.target;
   const double decibels = factor * 10 / std::log(10.0);
-  const double by_signal = decibels / (e.scale * e.scale * e.target + epsilon);
-  const double by_noise = decibels / (e.noise + epsilon);
+  const double by_signal = decibels / (e.scale * e.scale * target + epsilon);
+  const double by_noise = decibels / (e.sums.noise + epsilon);
   // By the scale, over what it is divided by.
   const double by_scale =
       rule.scale_invariant
           ? 2 *
-                (by_signal * e.scale * e.target -
-                 by_noise * (e.scale * e.target - e.products)) /
-                (e.target + epsilon)
+                (by_signal * e.scale * target -
+                 by_noise * (e.scale * target - e.sums.products)) /
+                (target + epsilon)
           : 0;
+  const double by_both = by_scale + 2 * by_noise * e.scale;
   for (std::int64_t c = 0; c < sample.channels; ++c) {
-    const std::int64_t at = c * sample.time;
-    const T* const p = sample.preds + at;
-    const T* const t = sample.target + at;
-    const auto from = [at](T* to) { return to == nullptr ? to : to + at; };
-    combine(p, e.means[c].preds, -2 * by_noise, t, e.means[c].target,
-            by_scale + 2 * by_noise * e.scale, sample.time, rule.zero_mean,
-            from(of_preds));
-    combine(t, e.means[c].target,
-            2 * e.scale * (e.scale * (by_signal - by_noise) - by_scale), p,
-            e.means[c].preds, by_scale + 2 * by_noise * e.scale, sample.time,
-            rule.zero_mean, from(of_target));
+    const Channel<T> channel = channel_of(sample, c);
+    const auto write = [&](const T* own, double by_preds, double by_target,
+                           T* to) {
+      if (to == nullptr) return;
+      to += c * sample.time;
+      if (rule.zero_mean && is_constant(own, channel.count)) {
+        std::fill_n(to, channel.count, T{0});
+      } else {
+        combine(channel, e.means[c], by_preds, by_target, to);
+      }
+    };
+    write(channel.preds, -2 * by_noise, by_both, of_preds);
+    write(channel.target, by_both,
+          2 * e.scale * (e.scale * (by_signal - by_noise) - by_scale),
+          of_target);
   }
 }
 

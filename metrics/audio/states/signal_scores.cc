@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "tally/metrics/audio/states/signal_measure.h"
+#include "tally/metrics/common/any_nan.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/exact_sums.h"
 #include "tally/metrics/common/fused.h"
-#include "tally/metrics/common/plain_values.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally::internal::audio {
@@ -67,11 +67,8 @@ std::vector<std::int64_t> places_where(const Signals& plain,
 
 template <class T>
 bool has_nan(const SamplePair<T>& sample) {
-  bool found = false;
-  for (std::int64_t i = 0; i < sample.channels * sample.time; ++i) {
-    found |= std::isunordered(sample.preds[i], sample.target[i]);
-  }
-  return found;
+  const std::int64_t count = sample.channels * sample.time;
+  return any_nan(sample.preds, count) || any_nan(sample.target, count);
 }
 
 // Signals without the samples at `places`.
