@@ -7,7 +7,7 @@ namespace tally::internal {
 
 /// A contiguous, uninitialized tensor. For small ones it takes half the time of
 /// at::detail::empty_cpu, whose aligned allocation bypasses the fast paths of
-/// malloc and free.
+/// malloc and free; large ones lie in large pages.
 at::Tensor fresh_tensor(at::IntArrayRef sizes, at::ScalarType dtype);
 
 /// The same, filled with zeros.

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "tally/state/fresh_tensor.h"
 #include "tally/state/outside_inference.h"
 
 namespace tally {
@@ -42,15 +43,16 @@ void copy_bytes(const void* from, std::int64_t bytes, char* to) {
 // Of all that a metric needs, its rows are what fills the memory of a GPU.
 at::Tensor empty_rows(c10::IntArrayRef sizes,
                       const at::TensorOptions& options) {
+  if (options.device().is_cpu()) {
+    return internal::fresh_tensor(sizes,
+                                  c10::typeMetaToScalarType(options.dtype()));
+  }
   try {
     return at::empty(sizes, options);
   } catch (c10::OutOfMemoryError& error) {
-    if (!options.device().is_cpu()) {
-      error.add_context(c10::str(
-          "for ", sizes[0], " rows of a metric's state on ", options.device(),
-          "; with the option compute_on_cpu, rows are kept in the CPU's "
-          "memory"));
-    }
+    error.add_context(c10::str(
+        "for ", sizes[0], " rows of a metric's state on ", options.device(),
+        "; with the option compute_on_cpu, rows are kept in the CPU's memory"));
     throw;
   }
 }

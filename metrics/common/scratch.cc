@@ -11,10 +11,10 @@
 #include <sys/mman.h>
 #endif
 
+#include "tally/state/large_pages.h"
+
 namespace tally::internal::classification {
 namespace {
-
-constexpr std::size_t kPage = std::size_t{1} << 21;
 
 // ScratchBlocks that wait for the next pass; those given back last come first.
 class Kept {
@@ -66,25 +66,20 @@ Kept& kept_blocks() {
 
 ScratchBlock ScratchBlock::take(std::size_t bytes) {
   ScratchBlock block;
-  if (bytes < kPage) {
+  if (bytes < kLargePage) {
     block = {std::malloc(std::max<std::size_t>(bytes, 1)), bytes};
   } else {
     block = kept_blocks().take(bytes);
     if (block.memory != nullptr) return block;
-    block.bytes = (bytes + kPage - 1) / kPage * kPage;
-    block.memory = std::aligned_alloc(kPage, block.bytes);
-#if defined(__linux__)
-    if (block.memory != nullptr) {
-      madvise(block.memory, block.bytes, MADV_HUGEPAGE);
-    }
-#endif
+    block.bytes = (bytes + kLargePage - 1) / kLargePage * kLargePage;
+    block.memory = allocate_large_pages(block.bytes);
   }
   if (block.memory == nullptr) throw std::bad_alloc();
   return block;
 }
 
 void ScratchBlock::give_back(ScratchBlock block) noexcept {
-  if (block.bytes < kPage || block.bytes > kMostKept) {
+  if (block.bytes < kLargePage || block.bytes > kMostKept) {
     std::free(block.memory);
     return;
   }

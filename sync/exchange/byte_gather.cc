@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "tally/state/fresh_tensor.h"
 #include "tally/sync/autograd.h"
 
 namespace tally::sync::internal {
@@ -20,6 +21,12 @@ constexpr std::int64_t kMostPadding = std::int64_t{1} << 20;
 constexpr std::int64_t kPaddedPart = 8;
 // Parts begin at multiples of it.
 constexpr std::int64_t kPartBytes = 64;
+
+at::Tensor empty_bytes(std::int64_t count, const at::TensorOptions& options) {
+  return options.device().is_cpu()
+             ? tally::internal::fresh_tensor({count}, at::kByte)
+             : at::empty({count}, options);
+}
 
 std::int64_t sum(const std::vector<std::int64_t>& bytes) {
   return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
@@ -48,7 +55,7 @@ ByteGather::ByteGather(const at::Tensor& own, std::vector<std::int64_t> bytes,
     padded.narrow(0, 0, own_.numel()).copy_(own_);
     own_ = padded;
   }
-  all_ = at::empty({ranks * block_}, options);
+  all_ = empty_bytes(ranks * block_, options);
 }
 
 void ByteGather::even_out(int rank) {
@@ -68,10 +75,10 @@ void ByteGather::even_out(int rank) {
     sent_.push_back(shared(rank, r));
     received_.push_back(shared(r, rank));
   }
-  part_ = at::empty({part}, own_.options());
+  part_ = empty_bytes(part, own_.options());
   const std::int64_t filled = sum(received_);
   part_.narrow(0, filled, part - filled).zero_();
-  all_ = at::empty({ranks * part}, own_.options());
+  all_ = empty_bytes(ranks * part, own_.options());
 }
 
 Transfer ByteGather::start(Communicator& communicator, Timeout timeout) {

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
+#include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace {
 
 TEST(FreshTensorTest, HasTheSizesAndDtypeOfAnyOther) {
   const std::vector<std::vector<std::int64_t>> shapes = {
-      {}, {0}, {3}, {2, 0}, {4, 5}, {100, 100}};
+      {}, {0}, {3}, {2, 0}, {4, 5}, {100, 100}, {3, 700'001}};
   for (const auto& sizes : shapes) {
     for (const at::ScalarType dtype : {at::kDouble, at::kLong, at::kByte}) {
       at::Tensor tensor = fresh_tensor(sizes, dtype);
@@ -30,11 +31,22 @@ TEST(FreshTensorTest, HasTheSizesAndDtypeOfAnyOther) {
   }
 }
 
+TEST(FreshTensorTest, MoreThanThereCanBeIsAnError) {
+  EXPECT_THROW(fresh_tensor({std::int64_t{1} << 61, 8}, at::kByte), c10::Error);
+  EXPECT_THROW(
+      fresh_tensor({std::int64_t{1} << 32, std::int64_t{1} << 32}, at::kByte),
+      c10::Error);
+}
+
 TEST(FreshTensorTest, CanGrowAndHaveAGraph) {
   at::Tensor tensor = fresh_tensor({2}, at::kDouble);
   tensor.fill_(1);
   tensor.resize_({1000}).fill_(2);
   EXPECT_EQ(tensor.sum().item<double>(), 2000);
+  at::Tensor large = fresh_tensor({1'000'000}, at::kFloat);
+  large.fill_(1);
+  large.resize_({2'000'000}).narrow(0, 1'000'000, 1'000'000).fill_(2);
+  EXPECT_EQ(large.sum().item<double>(), 3'000'000);
   at::Tensor leaf = fresh_tensor({2}, at::kDouble);
   leaf.fill_(1).set_requires_grad(true);
   leaf.mul(3).sum().backward();
