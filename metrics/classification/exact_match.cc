@@ -4,6 +4,7 @@
 #include <ATen/ops/full.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tally/metrics/classification/counts/binary_counts.h"
 #include "tally/metrics/classification/inputs/value_checks.h"
@@ -125,11 +126,41 @@ at::Tensor match_bits_by_tensors(const MulticlassBatch& batch) {
   return bits_of(any(seen), any(wrong), any(nan));
 }
 
+namespace {
+
+std::uint8_t element_bits(int predicted, int target) {
+  const bool is_nan = predicted == kNanElement;
+  return static_cast<std::uint8_t>(
+      MatchSampling::kSeen | (is_nan ? MatchSampling::kNan : 0) |
+      (!is_nan && predicted != target ? MatchSampling::kWrong : 0));
+}
+
+// Of samples of one position, whose elements lie one after another.
+void write_sample_bits(const BinaryBatch& batch, std::uint8_t* bits) {
+  const std::int64_t labels = batch.labels();
+  std::int64_t next_sample = labels;
+  // Not kept in memory, where each element would wait for the one before.
+  std::uint8_t own = 0;
+  for_each_element(batch, [&](std::int64_t index, int predicted, int target) {
+    for (; index >= next_sample; next_sample += labels) {
+      *bits++ = std::exchange(own, std::uint8_t{0});
+    }
+    own |= element_bits(predicted, target);
+  });
+  if (own != 0) *bits = own;
+}
+
+}  // namespace
+
 at::Tensor match_bits(const BinaryBatch& batch) {
   const std::int64_t positions = batch.positions();
   const std::int64_t row = batch.labels() * positions;
   at::Tensor bits = no_bits({batch.samples(), positions});
   auto* const data = bits.mutable_data_ptr<std::uint8_t>();
+  if (positions == 1) {
+    write_sample_bits(batch, data);
+    return bits;
+  }
   // Of the element's sample the first place, and where the next sample and this
   // label's positions begin: a division for each element would take most of the
   // time.
@@ -137,12 +168,7 @@ at::Tensor match_bits(const BinaryBatch& batch) {
   for_each_element(batch, [&](std::int64_t index, int predicted, int target) {
     for (; index >= next_sample; next_sample += row) sample += positions;
     while (index >= label + positions) label += positions;
-    const bool is_nan = predicted == kNanElement;
-    const int found =
-        (is_nan ? MatchSampling::kNan : 0) |
-        (!is_nan && predicted != target ? MatchSampling::kWrong : 0);
-    data[sample + index - label] |=
-        static_cast<std::uint8_t>(MatchSampling::kSeen | found);
+    data[sample + index - label] |= element_bits(predicted, target);
   });
   return bits;
 }

@@ -60,13 +60,17 @@ RocCurve roc_rows(const std::vector<CurvePoints>& curves, bool one_curve) {
   classification::PaddedRows thresholds(rows, columns);
   for (std::int64_t c = 0; c < rows; ++c) {
     const CurvePoints& points = curves[c];
-    fpr.row(c)[0] = 0 / points.negatives;
-    tpr.row(c)[0] = 0 / points.positives;
-    thresholds.row(c)[0] = internal::kInfinity;
+    const double positives = points.positives, negatives = points.negatives;
+    double* const x = fpr.row(c);
+    double* const y = tpr.row(c);
+    double* const threshold = thresholds.row(c);
+    x[0] = 0 / negatives;
+    y[0] = 0 / positives;
+    threshold[0] = internal::kInfinity;
     for (std::size_t i = 0; i < points.size(); ++i) {
-      fpr.row(c)[i + 1] = points.fp[i] / points.negatives;
-      tpr.row(c)[i + 1] = points.tp[i] / points.positives;
-      thresholds.row(c)[i + 1] = points.thresholds[i];
+      x[i + 1] = points.fp[i] / negatives;
+      y[i + 1] = points.tp[i] / positives;
+      threshold[i + 1] = points.thresholds[i];
     }
   }
   return {fpr.tensor(one_curve), tpr.tensor(one_curve),
@@ -195,15 +199,18 @@ PrecisionRecall precision_recall_rows(const std::vector<CurvePoints>& curves,
   for (std::int64_t c = 0; c < rows; ++c) {
     const CurvePoints& points = curves[c];
     const std::size_t size = points.size();
+    const double positives = points.positives;
+    double* const x = recall.row(c);
+    double* const y = precision.row(c);
+    double* const threshold = thresholds.row(c);
     for (std::size_t i = 0; i < size; ++i) {
       const std::size_t from = size - 1 - i;
-      precision.row(c)[i] =
-          precision_of(points.tp[from], points.fp[from], zero_division);
-      recall.row(c)[i] = points.tp[from] / points.positives;
-      thresholds.row(c)[i] = points.thresholds[from];
+      y[i] = precision_of(points.tp[from], points.fp[from], zero_division);
+      x[i] = points.tp[from] / positives;
+      threshold[i] = points.thresholds[from];
     }
-    precision.row(c)[size] = 1;
-    recall.row(c)[size] = 0;
+    y[size] = 1;
+    x[size] = 0;
   }
   return {precision.tensor(one_curve), recall.tensor(one_curve),
           thresholds.tensor(one_curve)};

@@ -142,6 +142,33 @@ class CurveSteps {
   std::atomic<std::int64_t> done_{0};
 };
 
+// The counts at each of the points' thresholds, of scores that are the numbers
+// of buckets.
+template <class Scores>
+void count_at_thresholds(const Scores& scores, CurvePoints& points) {
+  const std::size_t size = points.size();
+  points.tp.resize(size);
+  points.fp.resize(size);
+  double* const tp_at = points.tp.data();
+  double* const fp_at = points.fp.data();
+  double tp = 0;
+  double fp = 0;
+  std::size_t next = 0;
+  const auto fill_to = [&](std::size_t end) {
+    for (; next < end; ++next) {
+      tp_at[next] = tp;
+      fp_at[next] = fp;
+    }
+  };
+  scores.for_each([&](double score, auto more_tp, auto more_fp) {
+    // Buckets between this one and the last have what came so far.
+    fill_to(size - static_cast<std::size_t>(score));
+    tp += static_cast<double>(more_tp);
+    fp += static_cast<double>(more_fp);
+  });
+  fill_to(size);
+}
+
 std::optional<ScoreCounts> no_counts() { return RankedScores<std::uint32_t>(); }
 
 }  // namespace
@@ -269,11 +296,9 @@ CurvePoints PointReader::operator()(
     const std::optional<ScoreCounts>& counts) const {
   CurvePoints points;
   points.thresholds = thresholds_;
-  const std::size_t given = points.size();
-  points.tp.reserve(given);
-  points.fp.reserve(given);
+  const bool has_thresholds = points.size() > 0;
   if (!counts) {
-    if (given == 0) points.thresholds.push_back(kNaN);
+    if (!has_thresholds) points.thresholds.push_back(kNaN);
     points.tp.assign(points.size(), kNaN);
     points.fp.assign(points.size(), kNaN);
     points.positives = points.negatives = kNaN;
@@ -283,25 +308,20 @@ CurvePoints PointReader::operator()(
       [&](const auto& scores) {
         points.positives = static_cast<double>(scores.positives());
         points.negatives = static_cast<double>(scores.negatives());
+        if (has_thresholds) {
+          count_at_thresholds(scores, points);
+          return;
+        }
         double tp = 0;
         double fp = 0;
         scores.for_each([&](double score, auto more_tp, auto more_fp) {
-          if (given > 0) {
-            // Buckets between this one and the last have what came so far.
-            const auto below = given - static_cast<std::size_t>(score);
-            points.tp.resize(below, tp);
-            points.fp.resize(below, fp);
-          } else {
-            points.thresholds.push_back(score);
-          }
+          points.thresholds.push_back(score);
           points.tp.push_back(tp += static_cast<double>(more_tp));
           points.fp.push_back(fp += static_cast<double>(more_fp));
         });
-        points.tp.resize(points.size(), tp);
-        points.fp.resize(points.size(), fp);
       },
       *counts);
-  if (given == 0) make_probabilities(points.thresholds);
+  if (!has_thresholds) make_probabilities(points.thresholds);
   return points;
 }
 

@@ -76,21 +76,20 @@ class ProbabilityRows {
     constexpr std::int64_t kSums = 8;
     const std::int64_t stride = kStride == 0 ? given : kStride;
     std::array<double, kSums> sums{};
-    std::int64_t outside = 0;
+    // Extremes rather than a count of what is outside: vectors have those.
+    std::array<Score, kSums> least{}, most{};
+    const auto add = [&](Score p, std::int64_t i) {
+      sums[i] += static_cast<double>(p);
+      least[i] = p < least[i] ? p : least[i];
+      most[i] = p > most[i] ? p : most[i];
+    };
     std::int64_t c = 0;
     for (; c + kSums <= classes_; c += kSums) {
-      for (std::int64_t i = 0; i < kSums; ++i) {
-        const Score p = own[(c + i) * stride];
-        sums[i] += static_cast<double>(p);
-        outside += p < Score(0) || p > Score(1) ? 1 : 0;
-      }
+      for (std::int64_t i = 0; i < kSums; ++i) add(own[(c + i) * stride], i);
     }
-    for (; c < classes_; ++c) {
-      const Score p = own[c * stride];
-      sums[0] += static_cast<double>(p);
-      outside += p < Score(0) || p > Score(1) ? 1 : 0;
-    }
-    inside = outside == 0;
+    for (; c < classes_; ++c) add(own[c * stride], 0);
+    inside = *std::min_element(least.begin(), least.end()) >= Score(0) &&
+             *std::max_element(most.begin(), most.end()) <= Score(1);
     double sum = 0;
     for (const double each : sums) sum += each;
     return sum;
