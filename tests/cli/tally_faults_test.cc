@@ -221,8 +221,9 @@ class TallyDeathTest : public ::testing::TestWithParam<int> {
         Words{"cli/tally", "evaluate", "--metrics", "MeanSquaredError", "--csv",
               csv_, "--ranks", std::to_string(kRanks), "--format", "json",
               "--output", output_, "--batch-size", "16"},
-        // A sanitizer would turn a signal into an exit status.
-        Words{"ASAN_OPTIONS=handle_segv=0"});
+        // A sanitizer would turn a signal into an exit status. What a killed
+        // program leaves goes with the folder.
+        Words{"ASAN_OPTIONS=handle_segv=0", "TMPDIR=" + folder_.path("")});
   }
 
   static pid_t rank_of(const Program& program, int rank) {
