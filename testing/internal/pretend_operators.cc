@@ -10,12 +10,11 @@
 #include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/util/strides.h>
 #include <torch/library.h>
 
-#include <algorithm>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "tally/testing/internal/pretend_counts.h"
 #include "tally/testing/internal/pretend_memory.h"
@@ -26,16 +25,6 @@ namespace {
 using at::Tensor;
 
 constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::CUDA);
-
-std::vector<std::int64_t> contiguous_strides(at::IntArrayRef sizes) {
-  std::vector<std::int64_t> strides(sizes.size());
-  std::int64_t step = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = step;
-    step *= std::max<std::int64_t>(sizes[i], 1);
-  }
-  return strides;
-}
 
 Tensor empty(at::IntArrayRef sizes, std::optional<at::ScalarType> dtype,
              std::optional<at::Layout> /*layout*/,
@@ -104,7 +93,7 @@ at::Scalar local_scalar(const Tensor& self) {
 
 const Tensor& resize(const Tensor& self, at::IntArrayRef sizes,
                      std::optional<at::MemoryFormat> format) {
-  resize_on_device(self, sizes, contiguous_strides(sizes));
+  resize_on_device(self, sizes, c10::contiguous_strides(sizes));
   if (format && *format != at::MemoryFormat::Contiguous &&
       *format != at::MemoryFormat::Preserve) {
     self.unsafeGetTensorImpl()->empty_tensor_restride(*format);
@@ -117,9 +106,9 @@ Tensor& set_storage(Tensor& self, at::Storage source, std::int64_t offset,
   c10::TensorImpl* const impl = self.unsafeGetTensorImpl();
   impl->set_storage_keep_dtype(std::move(source));
   impl->set_storage_offset(offset);
-  const std::vector<std::int64_t> own =
-      strides.empty() ? contiguous_strides(sizes) : strides.vec();
-  impl->set_sizes_and_strides(sizes, own);
+  const c10::DimVector own = c10::contiguous_strides(sizes);
+  impl->set_sizes_and_strides(sizes,
+                              strides.empty() ? at::IntArrayRef(own) : strides);
   return self;
 }
 
