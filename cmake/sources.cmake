@@ -9,6 +9,7 @@ set(TALLY_SYNC_HEADERS
     state/fields.h
     state/fresh_tensor.h
     state/joined.h
+    state/large_pages.h
     state/limit_grad.h
     state/note.h
     state/number.h
@@ -59,6 +60,8 @@ set(TALLY_SYNC_SOURCES
     port/gloo.cc
     state/codec.cc
     state/fields.cc
+    state/fresh_tensor.cc
+    state/large_pages.cc
     state/narrow_integers.cc
     state/number.cc
     state/rows.cc
@@ -513,6 +516,7 @@ set(TALLY_METRICS_SOURCES
     metrics/audio/kernels/distortion_ratios.cc
     metrics/audio/kernels/lagged_correlations.cc
     metrics/audio/kernels/resampler.cc
+    metrics/audio/kernels/signal_kernels.cc
     metrics/audio/named_measures.cc
     metrics/audio/permutation_invariant_training.cc
     metrics/audio/signal_quality.cc
@@ -586,6 +590,7 @@ set(TALLY_METRICS_SOURCES
     metrics/clustering/states/cluster_inputs.cc
     metrics/collection.cc
     metrics/collection_text.cc
+    metrics/common/any_nan.cc
     metrics/common/best_permutation.cc
     metrics/common/did_you_mean.cc
     metrics/common/distributions.cc
@@ -807,6 +812,7 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/audio/inputs/signals.cc
     metrics/audio/kernels/lagged_correlations.cc
     metrics/audio/kernels/resampler.cc
+    metrics/audio/kernels/signal_kernels.cc
     metrics/classification/kernels/bin_kernels.cc
     metrics/classification/kernels/calibration_kernels.cc
     metrics/classification/kernels/count_kernels.cc
@@ -819,6 +825,7 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/clustering/inputs/labeled_points.cc
     metrics/clustering/kernels/block_distances.cc
     metrics/clustering/states/cluster_inputs.cc
+    metrics/common/any_nan.cc
     metrics/common/fused.cc
     metrics/common/json_fault.cc
     metrics/common/key_sort.cc
