@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <stdexcept>
@@ -295,13 +296,16 @@ struct Death {
 class LauncherDeathTest : public ::testing::TestWithParam<Death> {};
 
 TEST_P(LauncherDeathTest, NoRankOutlivesTheLauncher) {
-  const std::string base = ::testing::TempDir() + "/launcher-death-" +
-                           GetParam().role + std::to_string(GetParam().signal);
-  const std::string lock = base + ".lock", pipe = base + ".pipe";
+  const std::string folder = ::testing::TempDir() + "/launcher-death-" +
+                             GetParam().role +
+                             std::to_string(GetParam().signal);
+  std::filesystem::create_directory(folder);
+  const std::string lock = folder + "/lock", pipe = folder + "/pipe";
   close(open(lock.c_str(), O_CREAT | O_RDONLY, 0600));
   mkfifo(pipe.c_str(), 0600);
   Program launcher({"/proc/self/exe", "launch", GetParam().role},
-                   {"LAUNCH_TEST_LOCK=" + lock, "LAUNCH_TEST_PIPE=" + pipe});
+                   {"LAUNCH_TEST_LOCK=" + lock, "LAUNCH_TEST_PIPE=" + pipe,
+                    "TMPDIR=" + folder});
   const int from_ranks = open(pipe.c_str(), O_RDONLY);
   char byte;
   for (int rank = 0; rank < 2; ++rank) {
@@ -311,8 +315,8 @@ TEST_P(LauncherDeathTest, NoRankOutlivesTheLauncher) {
   launcher.send(GetParam().signal);
   EXPECT_EQ(launcher.wait().status, 128 + GetParam().signal);
   EXPECT_EQ(flock(open(lock.c_str(), O_RDONLY | O_CLOEXEC), LOCK_EX), 0);
-  unlink(lock.c_str());
-  unlink(pipe.c_str());
+  // With what a killed launcher leaves.
+  std::filesystem::remove_all(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(
