@@ -1,3 +1,4 @@
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/tensor.h>
 #include <c10/util/Exception.h>
 
@@ -49,6 +50,10 @@ at::Tensor centroid_of(const at::Tensor& rows) {
   return origin.add(rows.sub(origin).mean(0));
 }
 
+bool has_graph(const at::Tensor& data) {
+  return data.requires_grad() && at::GradMode::is_enabled();
+}
+
 // Once it is known which points and centroids decide, the graph needs no
 // others.
 at::Tensor ratio_with_graph(const at::Tensor& above, const at::Tensor& below,
@@ -63,7 +68,7 @@ at::Tensor centroid_index(const at::Tensor& data, const PointClusters& clusters,
       centroids.centroids.data(), clusters.clusters(), clusters.dims, p);
   const Extreme largest =
       clustering::largest_to_centroid(clusters, centroids, p);
-  if (!data.requires_grad()) {
+  if (!has_graph(data)) {
     return internal::scalar_tensor(least.distance / largest.distance);
   }
   const auto rows =
@@ -77,7 +82,7 @@ at::Tensor centroid_index(const at::Tensor& data, const PointClusters& clusters,
 at::Tensor classical_index(const at::Tensor& data,
                            const PointClusters& clusters, double p) {
   const auto [least, largest] = clustering::extremes_of_pairs(clusters, p);
-  if (!data.requires_grad()) {
+  if (!has_graph(data)) {
     return internal::scalar_tensor(least.distance / largest.distance);
   }
   const auto rows = rows_of(data, clusters,
